@@ -1,0 +1,123 @@
+// Package dialect is the contract between the outbox and a database engine.
+//
+// Nearly all SQL of this module is shared: it stands once, written with "?" placeholders, and runs on every engine.
+// A Dialect supplies only what truly differs: fragments that are spliced into the shared statements (the clock, the
+// row lock, the duplicate clause), how a transaction of the library's own is begun, how a host's transaction is
+// probed, and what a driver's error means. dialect/postgres, dialect/mysql and dialect/sqlite fulfil it; conformance
+// holds a new one to the same rules.
+//
+// A Dialect has no state: every method may be called from many goroutines at once, and must always give the same
+// answer. Fragments are read once, when an Outbox or a Relay is made.
+package dialect
+
+import (
+	"context"
+	"database/sql"
+)
+
+// Dialect is what an engine fulfils.
+type Dialect interface {
+	// Name is the engine family, lower case, as in error messages and as the folder of its migrations: "postgres",
+	// "mysql" (MariaDB too) or "sqlite". A wrapper round one of them keeps its name.
+	Name() string
+
+	// Bind rewrites "?" placeholders into the engine's own ("$1", "$2", …), or returns query as it is. Shared
+	// statements hold no "?" in literals or comments.
+	Bind(query string) string
+
+	// Clock is an SQL expression of the database's time in milliseconds since 1970 UTC, a BIGINT. It must not depend
+	// on the session's time zone, must not go back when summer time ends, and must be taken no earlier than the start
+	// of the statement it stands in; a transaction's start time will not do. The library locks a row first and reads
+	// the clock in the next statement, so a value frozen at the statement's start is good enough.
+	Clock() string
+
+	// Lock is appended to a SELECT in a library transaction so that its rows stay locked until the end, waiting for
+	// others' locks: " FOR UPDATE". It is empty where Begin already excludes every other writer.
+	Lock() string
+
+	// LockSkip is Lock, but rows that another transaction has locked are left out of the result instead of waited
+	// for: " FOR UPDATE SKIP LOCKED". It is empty where Lock is.
+	LockSkip() string
+
+	// IgnoreDuplicate is appended to an INSERT so that a row whose unique column is taken is left out, while any
+	// other fault stays an error and the transaction stays usable.
+	IgnoreDuplicate(column string) string
+
+	// IndexHint stands after a table's name in a FROM clause and asks for the named index, or is empty where the
+	// planner needs no help.
+	IndexHint(index string) string
+
+	// Begin starts a short transaction of the library's own on one connection of db: READ COMMITTED where the engine
+	// has levels, and holding the write lock from the start where there is one writer (SQLite's BEGIN IMMEDIATE), so
+	// that it can't fail later for having read first. The caller ends it with Commit or Rollback exactly once, and
+	// then its connection is free again.
+	Begin(ctx context.Context, db *sql.DB) (Tx, error)
+
+	// InTransaction tells whether the host's transaction behind e is still open on its connection, without ending or
+	// changing it. It exists because a deadlock (MySQL, MariaDB) or an interrupted statement (SQLite) ends a
+	// transaction while *sql.Tx still believes in it. An engine whose aborted transaction refuses further statements
+	// (PostgreSQL) answers true without asking.
+	InTransaction(ctx context.Context, e Execer) (bool, error)
+
+	// Classify says what a driver's error means to the library. It looks at codes, never at message texts, and sees
+	// through wrapping. A nil error is Other.
+	Classify(err error) Class
+
+	// Check looks at the server behind db once at start-up and answers with an error that says what to do: engine of
+	// another kind, too old for SKIP LOCKED, read-only, a private :memory: database for each connection. It writes
+	// nothing.
+	Check(ctx context.Context, db *sql.DB) error
+}
+
+// Execer runs one statement; a host's transaction is seen through it.
+type Execer interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+}
+
+// Tx is a transaction of the library's own. *sql.Tx fits. It is used by one goroutine at a time.
+type Tx interface {
+	Execer
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	Commit() error
+	Rollback() error
+}
+
+// Class is what an error means to the library.
+type Class int
+
+const (
+	// Other is any error without a meaning below: it is shown to the caller as it is.
+	Other Class = iota
+	// Duplicate: a unique column already holds the value.
+	Duplicate
+	// Conflict: a deadlock, a serialization failure, a lock or statement time-out, a busy database. Nothing of the
+	// transaction stays once it is rolled back, and the whole of it may be run again.
+	Conflict
+	// Disconnected: the connection is lost, refused or not to be had. What was under way may have happened.
+	Disconnected
+	// ReadOnly: the server takes no writes now, as a replica or during a failover.
+	ReadOnly
+	// SchemaMissing: a table or column of ours does not exist.
+	SchemaMissing
+)
+
+// Retryable reports whether the library's own transactions are run again after an error of this class.
+func (c Class) Retryable() bool { return c == Conflict || c == Disconnected || c == ReadOnly }
+
+// String is the class in words, for messages and logs.
+func (c Class) String() string {
+	switch c {
+	case Duplicate:
+		return "duplicate"
+	case Conflict:
+		return "conflict"
+	case Disconnected:
+		return "disconnected"
+	case ReadOnly:
+		return "read-only"
+	case SchemaMissing:
+		return "schema missing"
+	default:
+		return "other"
+	}
+}

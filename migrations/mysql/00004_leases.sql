@@ -1,0 +1,15 @@
+-- +goose NO TRANSACTION
+-- +goose Up
+CREATE TABLE IF NOT EXISTS outbox_leases (
+    name     VARBINARY(128) NOT NULL,
+    owner    VARBINARY(128) NOT NULL DEFAULT '',
+    token    BIGINT NOT NULL DEFAULT 0,
+    since_ms BIGINT NOT NULL DEFAULT 0,
+    until_ms BIGINT NOT NULL DEFAULT 0,
+    lease_ms BIGINT NOT NULL DEFAULT 0,
+    version  BIGINT NOT NULL DEFAULT 0,
+    PRIMARY KEY (name)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 ROW_FORMAT = DYNAMIC;
+
+-- +goose Down
+DROP TABLE IF EXISTS outbox_leases;

@@ -1,0 +1,16 @@
+-- +goose Up
+CREATE TABLE IF NOT EXISTS outbox_relays (
+    id         TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+    host       TEXT COLLATE "C" NOT NULL DEFAULT '',
+    process    BIGINT NOT NULL DEFAULT 0,
+    order_name TEXT COLLATE "C" NOT NULL DEFAULT '',
+    token      BIGINT NOT NULL DEFAULT 0,
+    since_ms   BIGINT NOT NULL DEFAULT 0,
+    seen_ms    BIGINT NOT NULL DEFAULT 0,
+    until_ms   BIGINT NOT NULL DEFAULT 0,
+    in_hand    TEXT COLLATE "C" NOT NULL DEFAULT '',
+    version    BIGINT NOT NULL DEFAULT 0
+);
+
+-- +goose Down
+DROP TABLE IF EXISTS outbox_relays;

@@ -1,0 +1,107 @@
+package outbox
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/sqloutbox/sqloutbox/dialect"
+	"github.com/sqloutbox/sqloutbox/internal/sqltext"
+)
+
+// An insert takes many rows, in order: seq is handed out in the order of the VALUES list on every engine.
+const (
+	insertNow      = `INSERT INTO {events} (id, topic, event_key, partition_no, headers, payload) VALUES {rows}`
+	insertNowRow   = `(?, ?, ?, ?, ?, ?)`
+	insertLater    = `INSERT INTO {events} (id, topic, event_key, partition_no, headers, payload, state, due_ms) VALUES {rows}`
+	insertLaterRow = `(?, ?, ?, ?, ?, ?, 3, {clock} + ?)`
+)
+
+// A statement is bounded by parameters (old SQLite takes 999) and by bytes (MariaDB's max_allowed_packet is 16 MiB,
+// and escaping can double what is sent).
+const (
+	maxRows  = 100
+	maxBytes = 4 << 20
+)
+
+// insertTexts holds the texts for the two common row counts, one and a full statement.
+type insertTexts struct {
+	sql           *sqltext.Renderer
+	ignore        string
+	one, full     string
+	oneLater      string
+	nowStatement  string
+	postStatement string
+}
+
+func newInsertTexts(r *sqltext.Renderer, ignoreDuplicates bool) insertTexts {
+	t := insertTexts{sql: r, nowStatement: insertNow, postStatement: insertLater}
+	if ignoreDuplicates {
+		t.nowStatement += "{ignore_id}"
+		t.postStatement += "{ignore_id}"
+	}
+	t.one = r.Rows(t.nowStatement, insertNowRow, 1)
+	t.full = r.Rows(t.nowStatement, insertNowRow, maxRows)
+	t.oneLater = r.Rows(t.postStatement, insertLaterRow, 1)
+	return t
+}
+
+func (t *insertTexts) text(later bool, n int) string {
+	switch {
+	case !later && n == 1:
+		return t.one
+	case !later && n == maxRows:
+		return t.full
+	case !later:
+		return t.sql.Rows(t.nowStatement, insertNowRow, n)
+	case n == 1:
+		return t.oneLater
+	default:
+		return t.sql.Rows(t.postStatement, insertLaterRow, n)
+	}
+}
+
+func (o *Outbox) insertRows(ctx context.Context, tx dialect.Execer, rows []row) error {
+	for len(rows) > 0 {
+		n := chunk(rows)
+		if err := o.insertChunk(ctx, tx, rows[:n]); err != nil {
+			return err
+		}
+		rows = rows[n:]
+	}
+	return nil
+}
+
+// chunk is how many rows go into the next statement: all of one kind, delayed or not, so that order is kept.
+func chunk(rows []row) int {
+	later, bytes := rows[0].delay > 0, rows[0].size()
+	n := 1
+	for n < len(rows) && n < maxRows && rows[n].delay > 0 == later && bytes+rows[n].size() <= maxBytes {
+		bytes += rows[n].size()
+		n++
+	}
+	return n
+}
+
+func (o *Outbox) insertChunk(ctx context.Context, tx dialect.Execer, rows []row) error {
+	later := rows[0].delay > 0
+	args := make([]any, 0, 7*len(rows))
+	for i := range rows {
+		r := &rows[i]
+		args = append(args, r.id, r.topic, r.key, r.partition, r.headers, r.payload)
+		if later {
+			args = append(args, r.delay)
+		}
+	}
+	_, err := tx.ExecContext(ctx, o.insert.text(later, len(rows)), args...)
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, sql.ErrTxDone):
+		return fmt.Errorf("insert: %w: %w", ErrNoTransaction, err)
+	case o.dialect.Classify(err) == dialect.Duplicate:
+		return fmt.Errorf("insert: %w: %w", ErrDuplicate, err)
+	}
+	return fmt.Errorf("insert: %w", err)
+}
