@@ -1,0 +1,64 @@
+package mysql
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+
+	driver "github.com/go-sql-driver/mysql"
+
+	"github.com/sqloutbox/sqloutbox/internal/server"
+)
+
+// Check refuses servers that are neither MySQL nor MariaDB, too old, or read-only. A server with read_only on is
+// refused even to an account that could write all the same: it is a replica, and its events would be lost to the
+// primary.
+func (mysql) Check(ctx context.Context, db *sql.DB) error {
+	kind, text, err := server.Identify(ctx, db)
+	if err != nil {
+		return fmt.Errorf("ask for the version: %w", err)
+	}
+	if kind == server.PostgreSQL || kind == server.SQLite || kind == server.Unknown {
+		return server.Mismatch("mysql", kind, text)
+	}
+	v, err := parseVersion(text)
+	if err != nil {
+		return err
+	}
+	if err := v.suits(); err != nil {
+		return err
+	}
+	return checkWritable(ctx, db)
+}
+
+// readOnlyVariables: super_read_only is MySQL's and turns read_only on with it; transaction_read_only was called
+// tx_read_only before MySQL 8.0 and MariaDB 11.1.
+var readOnlyVariables = [...]struct{ name, meaning string }{
+	{"@@global.read_only", "the server is a replica or in a failover: connect to the primary"},
+	{"@@global.innodb_read_only", "InnoDB was started read-only, as on an Aurora reader: connect to the writer"},
+	{"@@session.transaction_read_only", "set by the server's configuration or the DSN: turn it off"},
+	{"@@session.tx_read_only", "set by the server's configuration or the DSN: turn it off"},
+}
+
+// unknownSystemVariable is ER_UNKNOWN_SYSTEM_VARIABLE.
+const unknownSystemVariable = 1193
+
+func checkWritable(ctx context.Context, db *sql.DB) error {
+	for _, variable := range readOnlyVariables {
+		var value sql.NullString
+		err := db.QueryRowContext(ctx, "SELECT "+variable.name).Scan(&value)
+		if unknown, ok := errors.AsType[*driver.MySQLError](err); ok && unknown.Number == unknownSystemVariable {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("ask for %s: %w", variable.name, err)
+		}
+		// A number on most servers; MariaDB 12 answers with words.
+		if value.Valid && value.String != "0" && !strings.EqualFold(value.String, "OFF") {
+			return fmt.Errorf("the database is read-only (%s is %s): %s", variable.name, value.String, variable.meaning)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,69 @@
+// Package mysql is the dialect of MySQL 8.0.13 and later and of MariaDB 10.6 and later, over go-sql-driver/mysql.
+//
+// A pool made by Open or by sql.Open("mysql", …) will do; errors are understood if they are the driver's.
+package mysql
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	driver "github.com/go-sql-driver/mysql"
+
+	"github.com/sqloutbox/sqloutbox/dialect"
+)
+
+type mysql struct{}
+
+// New is the dialect. It has no state: one may serve any number of pools.
+func New() dialect.Dialect { return mysql{} }
+
+func (mysql) Name() string { return "mysql" }
+
+// Bind changes nothing: "?" is MySQL's own placeholder.
+func (mysql) Bind(query string) string { return query }
+
+// Clock counts from UTC_TIMESTAMP, which no session time zone touches. The usual UNIX_TIMESTAMP(NOW(3)) goes through
+// local time and jumps back by an hour when summer time ends.
+func (mysql) Clock() string {
+	return "(TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000)"
+}
+
+func (mysql) Lock() string     { return " FOR UPDATE" }
+func (mysql) LockSkip() string { return " FOR UPDATE SKIP LOCKED" }
+
+// IgnoreDuplicate sets a column to itself. INSERT IGNORE would also hide values that are cut or out of range.
+func (mysql) IgnoreDuplicate(column string) string {
+	return " ON DUPLICATE KEY UPDATE " + column + " = " + column
+}
+
+// IndexHint: without fresh statistics MySQL walks the primary key when most rows are published.
+func (mysql) IndexHint(index string) string { return " FORCE INDEX (" + index + ")" }
+
+// Begin asks for READ COMMITTED: under REPEATABLE READ, the servers' default, a locking read also locks the gaps that
+// the host's inserts go to.
+func (mysql) Begin(ctx context.Context, db *sql.DB) (dialect.Tx, error) {
+	tx, err := db.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelReadCommitted})
+	if err != nil {
+		return nil, err
+	}
+	return tx, nil
+}
+
+// cantChangeCharacteristics is ER_CANT_CHANGE_TX_CHARACTERISTICS: "Transaction characteristics can't be changed while a
+// transaction is in progress".
+const cantChangeCharacteristics = 1568
+
+// InTransaction asks with a statement that is refused inside a transaction. A deadlock (1213) rolls the whole
+// transaction back, and what follows would run by itself. Outside of one the statement sets the access mode of the
+// session's next transaction to what it is by default, read and write.
+func (mysql) InTransaction(ctx context.Context, e dialect.Execer) (bool, error) {
+	_, err := e.ExecContext(ctx, "SET TRANSACTION READ WRITE")
+	if err == nil {
+		return false, nil
+	}
+	if refused, ok := errors.AsType[*driver.MySQLError](err); ok && refused.Number == cantChangeCharacteristics {
+		return true, nil
+	}
+	return false, err
+}

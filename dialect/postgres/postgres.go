@@ -1,0 +1,53 @@
+// Package postgres is the dialect of PostgreSQL 10 and later, over pgx.
+//
+// A pool made by Open, by pgx's own stdlib package or by sql.Open("pgx", …) will do; errors are understood if they are
+// pgx's. A transaction begun with pgx itself is given to outbox.Write through WrapTx.
+package postgres
+
+import (
+	"context"
+	"database/sql"
+
+	"github.com/jmoiron/sqlx"
+
+	"github.com/sqloutbox/sqloutbox/dialect"
+)
+
+type postgres struct{}
+
+// New is the dialect. It has no state: one may serve any number of pools.
+func New() dialect.Dialect { return postgres{} }
+
+func (postgres) Name() string { return "postgres" }
+
+func (postgres) Bind(query string) string { return sqlx.Rebind(sqlx.DOLLAR, query) }
+
+// Clock: clock_timestamp() is read when it is evaluated, while now() stays at the transaction's start; an epoch knows
+// no time zone. (PostgreSQL manual, 9.9.5 "Current Date/Time".)
+func (postgres) Clock() string {
+	return "((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT)"
+}
+
+func (postgres) Lock() string     { return " FOR UPDATE" }
+func (postgres) LockSkip() string { return " FOR UPDATE SKIP LOCKED" }
+
+func (postgres) IgnoreDuplicate(column string) string {
+	return " ON CONFLICT (" + column + ") DO NOTHING"
+}
+
+// IndexHint is empty: PostgreSQL has no hints.
+func (postgres) IndexHint(string) string { return "" }
+
+// Begin asks for READ COMMITTED by name, since a database or a role may have a stricter default, under which even a
+// claim with SKIP LOCKED fails with 40001.
+func (postgres) Begin(ctx context.Context, db *sql.DB) (dialect.Tx, error) {
+	tx, err := db.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelReadCommitted})
+	if err != nil {
+		return nil, err
+	}
+	return tx, nil
+}
+
+// InTransaction need not ask: after an error PostgreSQL refuses every statement of the transaction with 25P02 until it
+// is rolled back, so nothing can be written outside of it.
+func (postgres) InTransaction(context.Context, dialect.Execer) (bool, error) { return true, nil }

@@ -1,0 +1,102 @@
+package sqlite
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+
+	_ "modernc.org/sqlite" // registers the driver "sqlite"
+)
+
+// settings are what Open adds, each unless the DSN sets it in any of the driver's spellings.
+var settings = [...]struct {
+	param  string   // as it is added
+	keys   []string // DSN parameters that set the same
+	pragma string   // the name that a _pragma parameter would use
+}{
+	// Wait for another writer for up to ten seconds, not at all by default.
+	{"_pragma=busy_timeout(10000)", []string{"_busy_timeout", "_timeout"}, "busy_timeout"},
+	// Readers and the writer don't wait for each other. It is a property of the file and stays with it.
+	{"_pragma=journal_mode(WAL)", []string{"_journal_mode", "_journal"}, "journal_mode"},
+	// A commit is on the disk before it is reported. With NORMAL, a power cut in WAL mode may take back the last
+	// commits, an event that was reported as written among them (sqlite.org/pragma.html#pragma_synchronous).
+	{"_pragma=synchronous(FULL)", []string{"_synchronous", "_sync"}, "synchronous"},
+	// A transaction of the host's that reads before it writes waits for its turn and is not refused half-way.
+	{"_txlock=immediate", []string{"_txlock"}, ""},
+}
+
+// Open makes a pool on a file, given as a path or as the driver's DSN ("file:/var/lib/app.db?_pragma=foreign_keys(1)").
+// It adds busy_timeout (10 s), WAL, synchronous=FULL and _txlock=immediate where the DSN doesn't set them itself. The
+// file is made when it is first used.
+//
+// A database in memory exists once for each connection, so the pool of one is limited to a single connection.
+func Open(dsn string) (*sql.DB, error) {
+	if dsn == "" {
+		return nil, errors.New("open sqlite: the DSN is empty: give a file, or :memory:")
+	}
+	full, err := withSettings(dsn)
+	if err != nil {
+		return nil, fmt.Errorf("open sqlite: %w", err)
+	}
+	db, err := sql.Open("sqlite", full)
+	if err != nil {
+		return nil, fmt.Errorf("open sqlite: %w", err)
+	}
+	if inMemory(dsn) {
+		db.SetMaxOpenConns(1)
+	}
+	return db, nil
+}
+
+// withSettings adds the settings that the DSN lacks.
+func withSettings(dsn string) (string, error) {
+	_, query, hasQuery := strings.Cut(dsn, "?")
+	given, err := url.ParseQuery(query)
+	if err != nil {
+		return "", fmt.Errorf("parameters of the DSN: %w", err)
+	}
+	separator := "?"
+	if hasQuery {
+		separator = "&"
+	}
+	for _, s := range settings {
+		if isSet(given, s.keys, s.pragma) {
+			continue
+		}
+		// A database that can't be written can't be turned to WAL either; it is as it is.
+		if s.pragma == "journal_mode" && (given.Get("mode") == "ro" || given.Has("immutable")) {
+			continue
+		}
+		dsn += separator + s.param
+		separator = "&"
+	}
+	return dsn, nil
+}
+
+func isSet(given url.Values, keys []string, pragma string) bool {
+	for _, key := range keys {
+		if given.Has(key) {
+			return true
+		}
+	}
+	for _, value := range given["_pragma"] {
+		name := strings.ToLower(strings.TrimSpace(value))
+		if end := strings.IndexAny(name, "(= \t"); end >= 0 {
+			name = name[:end]
+		}
+		if pragma != "" && strings.TrimPrefix(name, "main.") == pragma {
+			return true
+		}
+	}
+	return false
+}
+
+// inMemory recognises ":memory:", "file::memory:" and mode=memory.
+func inMemory(dsn string) bool {
+	name, query, _ := strings.Cut(dsn, "?")
+	name = strings.TrimPrefix(name, "file:")
+	given, err := url.ParseQuery(query)
+	return name == ":memory:" || name == "" || err == nil && given.Get("mode") == "memory"
+}
