@@ -1,7 +1,6 @@
 package outbox
 
 import (
-	"context"
 	"database/sql"
 	"fmt"
 	"sync"
@@ -63,14 +62,6 @@ func (o *Outbox) Options() Options { return o.opts }
 
 // Table is the full name of one of the outbox's tables, such as "events", for queries of the host's own.
 func (o *Outbox) Table(name string) string { return o.sql.Table(name) }
-
-// Check asks the dialect whether this server will do: right engine, new enough, writable. The error says what to do.
-func (o *Outbox) Check(ctx context.Context) error {
-	if err := o.dialect.Check(ctx, o.db); err != nil {
-		return fmt.Errorf("check database: %w", err)
-	}
-	return nil
-}
 
 // Attach has w woken by every InTx that commits and by Wake, until detach is called. A relay attaches itself.
 func (o *Outbox) Attach(w Waker) (detach func()) {

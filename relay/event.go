@@ -1,0 +1,75 @@
+package relay
+
+import (
+	"database/sql"
+	"fmt"
+	"time"
+
+	"github.com/sqloutbox/sqloutbox/outbox"
+)
+
+// event is a pending row as it was read.
+type event struct {
+	msg         Message
+	due         int64 // ms by the database's clock
+	firstFailed int64 // ms; 0: never
+	readAt      int64 // ms: the database's clock when it was read
+	read        instant
+	broken      error // the row can't be handed over: why
+}
+
+// eventColumns are read in the order of scanEvent. The clock is a scalar subquery: computed once, not once a row.
+const eventColumns = `seq, id, topic, event_key, headers, payload, created_ms, due_ms, attempts, total_attempts, first_failed_ms, (SELECT {clock})`
+
+// wait is how long until the event is due, by the database's clock when it was read.
+func (e *event) wait() time.Duration {
+	return time.Duration(e.due-e.readAt) * time.Millisecond
+}
+
+func scanEvent(rows *sql.Rows, extra ...any) (*event, error) {
+	var (
+		e               event
+		m               = &e.msg
+		headers         []byte
+		created         int64
+		attempts, total int
+	)
+	dest := append([]any{&m.Seq, &m.ID, &m.Topic, &m.Key, &headers, &m.Payload, &created, &e.due, &attempts, &total, &e.firstFailed, &e.readAt}, extra...)
+	if err := rows.Scan(dest...); err != nil {
+		return nil, err
+	}
+	m.Attempt, m.Requeued, m.CreatedAt = attempts+1, total > attempts, time.UnixMilli(created)
+	if h, err := outbox.DecodeHeaders(headers); err != nil {
+		e.broken = fmt.Errorf("the row can't be read: %w", err)
+	} else {
+		m.Headers = h
+	}
+	return &e, nil
+}
+
+func (e *event) size() int { return len(e.msg.Payload) + len(e.msg.ID) + len(e.msg.Topic) + 256 }
+
+// maxBatchBytes bounds what one batch holds in memory; a single event may be larger.
+const maxBatchBytes = 16 << 20
+
+// readEvents reads to the end, or to the byte bound, so that the connection is free again.
+func (r *Relay) readEvents(rows *sql.Rows) ([]*event, error) {
+	defer rows.Close()
+	var out []*event
+	bytes, read := 0, r.now()
+	for rows.Next() {
+		e, err := scanEvent(rows)
+		if err != nil {
+			return nil, err
+		}
+		e.read = read
+		out = append(out, e)
+		if bytes += e.size(); bytes > maxBatchBytes {
+			break
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return out, rows.Close()
+}

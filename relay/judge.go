@@ -1,0 +1,68 @@
+package relay
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+type verdict int
+
+const (
+	untouched   verdict = iota // not handed over, or cut off by this process's own end: nothing to record
+	published                  // safe at the destination
+	failed                     // to be tried again
+	dead                       // given up
+	unavailable                // the destination is down: nobody is charged
+)
+
+// outcome is what came of one hand-over.
+type outcome struct {
+	verdict verdict
+	err     error
+	wait    time.Duration // failed, unavailable: until the next try
+	took    time.Duration
+}
+
+// errShutdown is the cause of a hand-over's context once ShutdownTimeout has passed.
+var errShutdown = errors.New("the relay is shutting down")
+
+// judge turns the publisher's answer into an outcome.
+func (r *Relay) judge(ctx context.Context, e *event, err error, took time.Duration) outcome {
+	out := outcome{err: err, took: took}
+	switch {
+	case err == nil:
+		out.verdict = published
+	case errors.Is(err, context.Canceled) && errors.Is(context.Cause(ctx), errShutdown):
+		out.verdict = untouched // it was this process that cut it off
+	case IsUnavailable(err):
+		out.verdict = unavailable
+		out.wait, _ = RetryAfterOf(err)
+	case IsPermanent(err), r.usedUp(e):
+		out.verdict = dead
+	default:
+		out.verdict = failed
+		wait, ok := RetryAfterOf(err)
+		if !ok {
+			wait = jitter(backoff(r.opts.Backoff, r.opts.BackoffMax, e.msg.Attempt))
+		}
+		out.wait = wait
+	}
+	return out
+}
+
+// usedUp reports whether a failure of this attempt is the last: the attempts are used up and the first failure is old
+// enough, by the database's clock carried forward by ours.
+func (r *Relay) usedUp(e *event) bool {
+	if e.msg.Attempt < r.opts.MaxAttempts {
+		return false
+	}
+	if r.opts.DeadLetterAfter == 0 {
+		return true
+	}
+	if e.firstFailed == 0 {
+		return false
+	}
+	age := time.Duration(e.readAt-e.firstFailed)*time.Millisecond + r.now().mono - e.read.mono
+	return age >= r.opts.DeadLetterAfter
+}

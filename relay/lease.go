@@ -1,0 +1,216 @@
+package relay
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+
+	"github.com/sqloutbox/sqloutbox/dialect"
+	"github.com/sqloutbox/sqloutbox/internal/txn"
+)
+
+// totalLease is the name of the lease of OrderTotal.
+const totalLease = "total"
+
+// The lease row is locked first and the clock read in the next statement: both PostgreSQL and MySQL take the time of a
+// statement before it waits for a lock, so that one statement could write an expiry that is already over.
+const (
+	insertLease = `INSERT INTO {leases} (name) VALUES (?){ignore_name}`
+	lookLease   = `SELECT owner, token, until_ms, lease_ms, {clock} FROM {leases} WHERE name = ?`
+	lockLease   = `SELECT owner, token, until_ms, lease_ms FROM {leases} WHERE name = ?{lock}`
+	takeLease   = `UPDATE {leases} SET owner = ?, token = token + 1, since_ms = {clock}, until_ms = {clock} + ?, lease_ms = ?,
+       version = version + 1
+WHERE name = ?`
+	// Renewal after expiry fails, even when nobody has taken the lease: the owner has stopped by then.
+	extendLease = `UPDATE {leases} SET until_ms = {clock} + ?, version = version + 1
+WHERE name = ? AND owner = ? AND token = ? AND until_ms > {clock}`
+	freeLease = `UPDATE {leases} SET owner = ?, until_ms = 0, version = version + 1
+WHERE name = ? AND owner = ? AND token = ?`
+
+	lockRelay = `SELECT in_hand, version FROM {relays} WHERE id = ?{lock}`
+	takeRelay = `UPDATE {relays} SET token = ?, in_hand = ?, version = version + 1 WHERE id = ?`
+	readClock = `SELECT {clock}`
+)
+
+// leaseRow is the lease as read; times are ms by the database's clock.
+type leaseRow struct {
+	owner                     string
+	token, until, length, now int64
+}
+
+// free reports whether it may be taken: nobody's, over, or further ahead than a whole lease, which only a clock that
+// was set back can leave behind.
+func (l *leaseRow) free() bool {
+	return l.owner == "" || l.until <= l.now || l.until > l.now+l.length
+}
+
+func (l *leaseRow) left() time.Duration { return time.Duration(l.until-l.now) * time.Millisecond }
+
+// acquire tries to make the session the owner of the lease. Without an error and without a token the lease is
+// another's, for as long as left says.
+func (s *session) acquire(ctx context.Context) (left time.Duration, err error) {
+	r := s.r
+	row, err := r.lookLease(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("look at lease: %w", err)
+	}
+	if !row.free() && row.owner != s.id {
+		return row.left(), nil
+	}
+	from := r.now()
+	var won int64
+	err = txn.Run(ctx, r.db, r.d, func(tx dialect.Tx) error {
+		won = 0
+		row, err := r.readLocked(ctx, tx)
+		if err != nil {
+			return err
+		}
+		if row.owner == s.id && row.until > row.now { // an earlier try whose commit had an unknown outcome
+			won = row.token
+			return s.readRow(ctx, tx)
+		}
+		if !row.free() {
+			left = row.left()
+			return nil
+		}
+		won = row.token + 1
+		return s.takeOver(ctx, tx, row)
+	})
+	if err != nil {
+		return 0, fmt.Errorf("take lease: %w", err)
+	}
+	if won == 0 {
+		return left, nil
+	}
+	s.own(won, from)
+	r.log.Info("lease won", "lease", totalLease, "token", won, "relay", s.id)
+	for _, h := range r.hooks.leaseWon {
+		h.LeaseWon(totalLease, won)
+	}
+	return 0, nil
+}
+
+func (r *Relay) lookLease(ctx context.Context) (*leaseRow, error) {
+	var l leaseRow
+	err := queryRow(ctx, r.db, r.sql.SQL(lookLease), []any{totalLease}, &l.owner, &l.token, &l.until, &l.length, &l.now)
+	if err == nil || err != sql.ErrNoRows {
+		return &l, err
+	}
+	if _, err := r.exec(ctx, insertLease, totalLease); err != nil {
+		return nil, err
+	}
+	return &leaseRow{}, nil
+}
+
+func (r *Relay) readLocked(ctx context.Context, tx dialect.Tx) (*leaseRow, error) {
+	var l leaseRow
+	if err := queryRow(ctx, tx, r.sql.SQL(lockLease), []any{totalLease}, &l.owner, &l.token, &l.until, &l.length); err != nil {
+		return nil, err
+	}
+	return &l, queryRow(ctx, tx, r.sql.SQL(readClock), nil, &l.now)
+}
+
+// readRow reads the session's own row under a lock.
+func (s *session) readRow(ctx context.Context, tx dialect.Tx) error {
+	var text string
+	err := queryRow(ctx, tx, s.r.sql.SQL(lockRelay), []any{s.id}, &text, &s.version)
+	if err == sql.ErrNoRows {
+		return fmt.Errorf("%w: the relay's row is gone", ErrLeaseLost)
+	}
+	if err != nil {
+		return err
+	}
+	s.hand, err = decodeInHand(text)
+	return err
+}
+
+// takeOver makes the session the owner. The former owner's row goes in the same transaction, which fences it, and what
+// it had in hand becomes this session's.
+func (s *session) takeOver(ctx context.Context, tx dialect.Tx, row *leaseRow) error {
+	r := s.r
+	var left inHand
+	if row.owner != "" && row.owner != s.id {
+		var err error
+		if left, err = r.inherit(ctx, tx, row.owner); err != nil {
+			return err
+		}
+	}
+	if err := s.readRow(ctx, tx); err != nil {
+		return err
+	}
+	if _, err := execTx(ctx, tx, r.sql.SQL(takeRelay), row.token+1, left.encode(), s.id); err != nil {
+		return err
+	}
+	s.hand, s.version = left, s.version+1
+	lease := r.opts.Lease.Milliseconds()
+	_, err := execTx(ctx, tx, r.sql.SQL(takeLease), s.id, lease, lease, totalLease)
+	return err
+}
+
+// inherit fences a former owner and answers what it had in hand, charging the culprit of its crash.
+func (r *Relay) inherit(ctx context.Context, tx dialect.Tx, owner string) (inHand, error) {
+	var text string
+	var version int64
+	err := queryRow(ctx, tx, r.sql.SQL(lockRelay), []any{owner}, &text, &version)
+	if err == sql.ErrNoRows {
+		return inHand{}, nil // it had nothing in hand and was swept away
+	}
+	if err != nil {
+		return inHand{}, err
+	}
+	had, err := decodeInHand(text)
+	if err != nil {
+		r.log.Error("what a former owner had in hand can't be read; nobody is charged", "relay", owner, "error", err)
+		had = inHand{}
+	}
+	next, culprit, charge := had.afterCrash()
+	if culprit != 0 {
+		alive, err := r.charge(ctx, tx, culprit, charge)
+		if err != nil {
+			return inHand{}, err
+		}
+		if !alive {
+			next.Suspects = next.Suspects[1:]
+		}
+	}
+	_, err = execTx(ctx, tx, r.sql.SQL(deleteRelay), owner)
+	return next, err
+}
+
+func (s *session) renewLease(ctx context.Context, tx dialect.Tx, token int64) error {
+	if _, err := s.r.readLocked(ctx, tx); err != nil {
+		return err
+	}
+	n, err := execTx(ctx, tx, s.r.sql.SQL(extendLease), s.r.opts.Lease.Milliseconds(), totalLease, s.id, token)
+	if err == nil && n == 0 {
+		err = ErrLeaseLost
+	}
+	return err
+}
+
+// release hands the lease over at once. Suspects stay in the row for the next owner to find.
+func (s *session) release(ctx context.Context) {
+	token := s.ownedToken()
+	keep := !s.hand.empty()
+	if token != 0 && !s.isLost() {
+		owner := ""
+		if keep {
+			owner = s.id
+		}
+		if _, err := s.r.exec(ctx, freeLease, owner, totalLease, s.id, token); err != nil {
+			s.r.log.Warn("the lease could not be given back; it ends by itself", "lease", totalLease, "error", err)
+			keep = true // the next owner finds the row by the lease
+		}
+	}
+	s.close(ctx, keep)
+	if token == 0 {
+		return
+	}
+	s.mu.Lock()
+	lost := s.lost
+	s.mu.Unlock()
+	for _, h := range s.r.hooks.leaseLost {
+		h.LeaseLost(totalLease, token, lost)
+	}
+}

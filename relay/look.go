@@ -1,0 +1,170 @@
+package relay
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/sqloutbox/sqloutbox/dialect"
+	"github.com/sqloutbox/sqloutbox/internal/txn"
+)
+
+const (
+	// By (state, seq, partition_no), in order and without a sort.
+	lookPending = `SELECT ` + eventColumns + `
+FROM {events}{use_pending} WHERE state = 0 AND seq > ? ORDER BY seq LIMIT ?`
+
+	// Each from the first or last entry of an index: constant cost, whatever is pending, kept or scheduled.
+	probe = `SELECT COALESCE((SELECT MIN(due_ms) FROM {events}{use_due} WHERE state = 0), -1),
+       COALESCE((SELECT MIN(due_ms) FROM {events}{use_due} WHERE state = 3), -1), {clock}`
+
+	oldestDead = `SELECT MIN(seq) FROM {events}{use_pending} WHERE state = 2`
+
+	// Scheduled events whose time has come become pending, by (state, due_ms, seq).
+	dueScheduled = `SELECT seq FROM {events}{use_due} WHERE state = 3 AND due_ms <= ? ORDER BY due_ms, seq LIMIT ?{lock_skip}`
+	promote      = `UPDATE {events} SET state = 0 WHERE seq IN ({list}) AND state = 3`
+	// A writer of plain SQL may have set due_ms alone; a delayed event that was never tried holds nobody up.
+	park = `UPDATE {events} SET state = 3 WHERE seq IN ({list}) AND state = 0 AND attempts = 0`
+)
+
+// signs is what a probe saw: how long until the first pending and the first scheduled event are due; negative wait
+// means now, and never is a long time.
+type signs struct {
+	pending, scheduled time.Duration
+}
+
+const never = time.Duration(1<<63 - 1)
+
+// probeNow costs one statement, and so is all that an idle relay does.
+func (s *session) probeNow(ctx context.Context) (signs, error) {
+	r := s.r
+	s.probed = r.now().mono
+	var pending, scheduled, now int64
+	if err := queryRow(ctx, r.db, r.sql.SQL(probe), nil, &pending, &scheduled, &now); err != nil {
+		return signs{}, fmt.Errorf("probe: %w", err)
+	}
+	until := func(due int64) time.Duration {
+		if due < 0 {
+			return never
+		}
+		return time.Duration(due-now) * time.Millisecond
+	}
+	saw := signs{until(pending), until(scheduled)}
+	if saw.scheduled <= 0 {
+		if err := r.promote(ctx, now); err != nil {
+			return signs{}, fmt.Errorf("promote scheduled: %w", err)
+		}
+		saw.pending, saw.scheduled = 0, 0 // look, and probe again soon
+	}
+	return saw, nil
+}
+
+// probeSometimes probes once a poll interval, so that scheduled events become pending under load too.
+func (s *session) probeSometimes(ctx context.Context) error {
+	if s.probed != 0 && s.r.now().mono-s.probed < s.r.opts.Poll {
+		return nil
+	}
+	_, err := s.probeNow(ctx)
+	return err
+}
+
+// promote makes scheduled events pending that are due at now, in small steps.
+func (r *Relay) promote(ctx context.Context, now int64) error {
+	for {
+		n := 0
+		err := txn.Run(ctx, r.db, r.d, func(tx dialect.Tx) error {
+			seqs, err := r.querySeqs(ctx, tx, dueScheduled, now, int64(maxBatch/2))
+			n = len(seqs)
+			if err != nil || n == 0 {
+				return err
+			}
+			return r.execList(ctx, tx, promote, seqs)
+		})
+		if err != nil || n < maxBatch/2 {
+			return err
+		}
+	}
+}
+
+func (r *Relay) querySeqs(ctx context.Context, q queryer, statement string, args ...any) ([]int64, error) {
+	rows, err := q.QueryContext(ctx, r.sql.SQL(statement), args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var seqs []int64
+	for rows.Next() {
+		var s int64
+		if err := rows.Scan(&s); err != nil {
+			return nil, err
+		}
+		seqs = append(seqs, s)
+	}
+	return seqs, rows.Err()
+}
+
+// read reads pending events after a seq, in order.
+func (r *Relay) read(ctx context.Context, after int64) ([]*event, error) {
+	rows, err := r.db.QueryContext(ctx, r.sql.SQL(lookPending), after, int64(r.opts.Batch))
+	if err != nil {
+		return nil, fmt.Errorf("read pending: %w", err)
+	}
+	events, err := r.readEvents(rows)
+	if err != nil {
+		return nil, fmt.Errorf("read pending: %w", err)
+	}
+	return events, nil
+}
+
+// readTotal reads the next events in the order of the whole outbox: what stands before the first that must wait. wait
+// is how long that one has to, if it is at the head.
+func (r *Relay) readTotal(ctx context.Context, after int64) (batch []*event, wait time.Duration, err error) {
+	events, err := r.read(ctx, after)
+	if err != nil || len(events) == 0 {
+		return nil, never, err
+	}
+	if r.opts.OnDead == HoldKey {
+		if events, err = r.beforeDead(ctx, events); err != nil || len(events) == 0 {
+			return nil, never, err
+		}
+	}
+	var early []int64
+	for _, e := range events {
+		switch {
+		case e.wait() <= 0:
+			batch = append(batch, e)
+			continue
+		case e.msg.Attempt == 1:
+			early = append(early, e.msg.Seq)
+			continue
+		case len(batch) == 0:
+			wait = e.wait()
+		}
+		break
+	}
+	if len(early) > 0 {
+		err := txn.Run(ctx, r.db, r.d, func(tx dialect.Tx) error { return r.execList(ctx, tx, park, early) })
+		if err != nil {
+			return nil, never, fmt.Errorf("park delayed: %w", err)
+		}
+	}
+	return batch, wait, nil
+}
+
+// beforeDead cuts events at the first dead letter, which holds all that is behind it.
+func (r *Relay) beforeDead(ctx context.Context, events []*event) ([]*event, error) {
+	var first sql.NullInt64
+	if err := queryRow(ctx, r.db, r.sql.SQL(oldestDead), nil, &first); err != nil {
+		return nil, fmt.Errorf("find dead letters: %w", err)
+	}
+	if !first.Valid {
+		return events, nil
+	}
+	i := slices.IndexFunc(events, func(e *event) bool { return e.msg.Seq > first.Int64 })
+	if i < 0 {
+		return events, nil
+	}
+	return events[:i], nil
+}

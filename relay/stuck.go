@@ -1,0 +1,57 @@
+package relay
+
+import (
+	"sync"
+	"time"
+)
+
+// stuckCalls are the events that a publisher of this process still holds though they were given up on. They must not
+// be handed out again here before the call returns.
+type stuckCalls struct {
+	mu   sync.Mutex // guards the rest
+	seqs map[int64]int
+	free chan struct{} // closed when the last call has returned
+}
+
+func (s *stuckCalls) add(events []*event) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.seqs) == 0 {
+		s.seqs, s.free = make(map[int64]int), make(chan struct{})
+	}
+	for _, e := range events {
+		s.seqs[e.msg.Seq]++
+	}
+}
+
+func (s *stuckCalls) remove(events []*event) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, e := range events {
+		if s.seqs[e.msg.Seq]--; s.seqs[e.msg.Seq] <= 0 {
+			delete(s.seqs, e.msg.Seq)
+		}
+	}
+	if len(s.seqs) == 0 {
+		close(s.free)
+	}
+}
+
+func (s *stuckCalls) holds(seq int64) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.seqs[seq] > 0
+}
+
+// any is closed once no call is stuck, or nil when none is.
+func (s *stuckCalls) any() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.seqs) == 0 {
+		return nil
+	}
+	return s.free
+}
+
+// grace is how long after its time-out a hand-over may take to return.
+func (r *Relay) grace() time.Duration { return min(r.opts.PublishTimeout, 5*time.Second) }

@@ -1,0 +1,72 @@
+package relay
+
+import (
+	"context"
+	"time"
+)
+
+// idleWait grows the waits between looks that find nothing, from Poll to PollMax, and separately those after errors.
+type idleWait struct {
+	wait  time.Duration
+	fails int
+}
+
+func (w *idleWait) reset() { *w = idleWait{} }
+
+func (w *idleWait) next(o Options) time.Duration {
+	w.fails = 0
+	if w.wait == 0 {
+		w.wait = o.Poll
+	} else {
+		w.wait = min(w.wait+w.wait/2, o.PollMax)
+	}
+	return jitter(w.wait)
+}
+
+// afterError is the wait after a statement that failed: from 50 ms, doubling to 5 s.
+func (w *idleWait) afterError(Options) time.Duration {
+	w.fails++
+	return jitter(backoff(50*time.Millisecond, 5*time.Second, w.fails))
+}
+
+// pause waits for d, or until ctx or the session ends; a Wake cuts it short if byWake is set. It answers whether it
+// was woken.
+func (r *Relay) pause(ctx context.Context, s *session, d time.Duration, byWake bool) bool {
+	wake := r.wake
+	if !byWake {
+		wake = nil
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-s.gone:
+	case <-timer.C:
+	case <-wake:
+		return true
+	}
+	return false
+}
+
+// awaitWork waits until a look may find something: one cheap statement per idle wait. headWait is how long the head
+// has to wait, if that is why nothing was handed over.
+func (r *Relay) awaitWork(ctx context.Context, s *session, idle *idleWait, headWait time.Duration) error {
+	wait := headWait
+	for ctx.Err() == nil && !s.isLost() {
+		if r.pause(ctx, s, min(idle.next(r.opts), max(wait, time.Millisecond)), true) {
+			return nil
+		}
+		if s.deadline.over() || ctx.Err() != nil {
+			return nil
+		}
+		signs, err := s.probeNow(ctx)
+		if err != nil {
+			return err
+		}
+		if signs.pending <= 0 || headWait != never { // where something is held back, only a full look tells
+			return nil
+		}
+		wait = min(signs.pending, signs.scheduled)
+	}
+	return nil
+}
