@@ -2,7 +2,6 @@ package relay
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -199,15 +198,4 @@ func (s *series) outcome(i int) (outcome, bool) {
 		return s.r.judge(s.ctx, s.events[i], err, 0), true
 	}
 	return outcome{}, false
-}
-
-// cause says why a finished series did not reach its end, for errors.
-func (s *series) cause() error {
-	if s.expired.Load() {
-		return ErrLeaseLost
-	}
-	if err := context.Cause(s.ctx); err != nil && !errors.Is(err, errShutdown) {
-		return err
-	}
-	return nil
 }

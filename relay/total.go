@@ -202,8 +202,8 @@ func (r *Relay) settleTotal(ctx context.Context, s *session, ser *series, done i
 	if r.stuck.any() != nil {
 		return nil, errPublisherStuck
 	}
-	if err := ser.cause(); err != nil {
-		return nil, err
+	if ser.expired.Load() {
+		return nil, ErrLeaseLost
 	}
 	if !ok {
 		return nil, nil

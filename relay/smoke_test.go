@@ -1,0 +1,79 @@
+package relay_test
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"testing"
+
+	"github.com/sqloutbox/sqloutbox/dialect/all"
+	"github.com/sqloutbox/sqloutbox/internal/engines"
+	"github.com/sqloutbox/sqloutbox/migrations"
+	"github.com/sqloutbox/sqloutbox/outbox"
+	"github.com/sqloutbox/sqloutbox/relay"
+)
+
+func TestSmoke(t *testing.T) {
+	engines.Each(t, func(t *testing.T, e *engines.Engine) {
+		for _, order := range []relay.Order{relay.OrderTotal, relay.OrderNone} {
+			t.Run(order.String(), func(t *testing.T) {
+				db, d, err := all.Open(e.NewDatabase(t))
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer db.Close()
+				ctx := context.Background()
+				if err := migrations.Up(ctx, db, d, nil); err != nil {
+					t.Fatal(err)
+				}
+				o, err := outbox.New(db, d, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := o.Check(ctx); err != nil {
+					t.Fatal(err)
+				}
+				err = o.InTx(ctx, func(ctx context.Context, tx *sql.Tx) error {
+					for i := range 250 {
+						if _, err := o.Write(ctx, tx, outbox.Event{Topic: "t", Key: "k", Payload: []byte(fmt.Sprint(i)), Headers: map[string]string{"a": "b"}}); err != nil {
+							return err
+						}
+					}
+					return nil
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				var got []string
+				fail := 3
+				r, err := relay.New(o, relay.PublisherFunc(func(ctx context.Context, m relay.Message) error {
+					if m.Seq == 120 && fail > 0 {
+						fail--
+						return relay.RetryAfter(0, fmt.Errorf("no %d", fail))
+					}
+					got = append(got, string(m.Payload))
+					return nil
+				}), &relay.Options{Order: order, Concurrency: map[bool]int{true: 1}[order == relay.OrderNone]})
+				if err != nil {
+					t.Fatal(err)
+				}
+				n, err := r.Drain(ctx)
+				if err != nil || n != 250 {
+					t.Fatal(n, err)
+				}
+				if order == relay.OrderTotal {
+					for i, g := range got {
+						if g != fmt.Sprint(i) {
+							t.Fatal(i, g)
+						}
+					}
+				}
+				s, err := o.Stats(ctx)
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Logf("%+v", s)
+			})
+		}
+	})
+}
