@@ -49,8 +49,9 @@ type Dialect interface {
 
 	// Begin starts a short transaction of the library's own on one connection of db: READ COMMITTED where the engine
 	// has levels, and holding the write lock from the start where there is one writer (SQLite's BEGIN IMMEDIATE), so
-	// that it can't fail later for having read first. The caller ends it with Commit or Rollback exactly once, and
-	// then its connection is free again.
+	// that it can't fail later for having read first. An engine without index hints may choose planner settings here,
+	// for this transaction alone. The caller ends it with Commit or Rollback exactly once, and then its connection is
+	// free again.
 	Begin(ctx context.Context, db *sql.DB) (Tx, error)
 
 	// InTransaction tells whether the host's transaction behind e is still open on its connection, without ending or

@@ -111,16 +111,22 @@ func (r *Relay) readLocked(ctx context.Context, tx dialect.Tx) (*leaseRow, error
 	return &l, queryRow(ctx, tx, r.sql.SQL(readClock), nil, &l.now)
 }
 
-// readRow reads the session's own row under a lock.
-func (s *session) readRow(ctx context.Context, tx dialect.Tx) error {
-	var text string
-	err := queryRow(ctx, tx, s.r.sql.SQL(lockRelay), []any{s.id}, &text, &s.version)
+// lockRow reads the session's own row under a lock.
+func (s *session) lockRow(ctx context.Context, tx dialect.Tx) (hand string, version int64, err error) {
+	err = queryRow(ctx, tx, s.r.sql.SQL(lockRelay), []any{s.id}, &hand, &version)
 	if err == sql.ErrNoRows {
-		return fmt.Errorf("%w: the relay's row is gone", ErrLeaseLost)
+		err = fmt.Errorf("%w: the relay's row is gone", ErrLeaseLost)
 	}
+	return hand, version, err
+}
+
+// readRow takes over what the session's own row says.
+func (s *session) readRow(ctx context.Context, tx dialect.Tx) error {
+	text, version, err := s.lockRow(ctx, tx)
 	if err != nil {
 		return err
 	}
+	s.version = version
 	s.hand, err = decodeInHand(text)
 	return err
 }

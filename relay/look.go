@@ -14,7 +14,7 @@ import (
 const (
 	// By (state, seq, partition_no), in order and without a sort.
 	lookPending = `SELECT ` + eventColumns + `
-FROM {events}{use_pending} WHERE state = 0 AND seq > ? ORDER BY seq LIMIT ?`
+FROM {events}{use_pending} WHERE state = 0 ORDER BY seq LIMIT ?`
 
 	// Each from the first or last entry of an index: constant cost, whatever is pending, kept or scheduled.
 	probe = `SELECT COALESCE((SELECT MIN(due_ms) FROM {events}{use_due} WHERE state = 0), -1),
@@ -105,58 +105,54 @@ func (r *Relay) querySeqs(ctx context.Context, q queryer, statement string, args
 	return seqs, rows.Err()
 }
 
-// read reads pending events after a seq, in order.
-func (r *Relay) read(ctx context.Context, after int64) ([]*event, error) {
-	rows, err := r.db.QueryContext(ctx, r.sql.SQL(lookPending), after, int64(r.opts.Batch))
+// readTotal reads the next events in the order of the whole outbox: what stands before the first that must wait. wait
+// is how long that one has to, if it is at the head. It reads from the beginning of what is pending, so that nothing
+// which committed late or was requeued is ever overtaken.
+func (r *Relay) readTotal(ctx context.Context, tx dialect.Tx) (batch []*event, wait time.Duration, err error) {
+	rows, err := tx.QueryContext(ctx, r.sql.SQL(lookPending), int64(r.opts.Batch))
 	if err != nil {
-		return nil, fmt.Errorf("read pending: %w", err)
+		return nil, never, fmt.Errorf("read pending: %w", err)
 	}
 	events, err := r.readEvents(rows)
-	if err != nil {
-		return nil, fmt.Errorf("read pending: %w", err)
-	}
-	return events, nil
-}
-
-// readTotal reads the next events in the order of the whole outbox: what stands before the first that must wait. wait
-// is how long that one has to, if it is at the head.
-func (r *Relay) readTotal(ctx context.Context, after int64) (batch []*event, wait time.Duration, err error) {
-	events, err := r.read(ctx, after)
 	if err != nil || len(events) == 0 {
 		return nil, never, err
 	}
 	if r.opts.OnDead == HoldKey {
-		if events, err = r.beforeDead(ctx, events); err != nil || len(events) == 0 {
+		if events, err = r.beforeDead(ctx, tx, events); err != nil {
 			return nil, never, err
 		}
 	}
-	var early []int64
-	for _, e := range events {
-		switch {
-		case e.wait() <= 0:
-			batch = append(batch, e)
-			continue
-		case e.msg.Attempt == 1:
-			early = append(early, e.msg.Seq)
-			continue
-		case len(batch) == 0:
-			wait = e.wait()
-		}
-		break
-	}
+	batch, early, wait := sortOut(events)
 	if len(early) > 0 {
-		err := txn.Run(ctx, r.db, r.d, func(tx dialect.Tx) error { return r.execList(ctx, tx, park, early) })
-		if err != nil {
+		if err := r.execList(ctx, tx, park, early); err != nil {
 			return nil, never, fmt.Errorf("park delayed: %w", err)
 		}
 	}
 	return batch, wait, nil
 }
 
+// sortOut cuts events before the first that failed and is not due yet, and takes out those that are not due and were
+// never tried.
+func sortOut(events []*event) (batch []*event, early []int64, wait time.Duration) {
+	for _, e := range events {
+		switch {
+		case e.wait() <= 0:
+			batch = append(batch, e)
+		case e.msg.Attempt == 1:
+			early = append(early, e.msg.Seq)
+		case len(batch) == 0:
+			return nil, early, e.wait()
+		default:
+			return batch, early, never
+		}
+	}
+	return batch, early, never
+}
+
 // beforeDead cuts events at the first dead letter, which holds all that is behind it.
-func (r *Relay) beforeDead(ctx context.Context, events []*event) ([]*event, error) {
+func (r *Relay) beforeDead(ctx context.Context, tx dialect.Tx, events []*event) ([]*event, error) {
 	var first sql.NullInt64
-	if err := queryRow(ctx, r.db, r.sql.SQL(oldestDead), nil, &first); err != nil {
+	if err := queryRow(ctx, tx, r.sql.SQL(oldestDead), nil, &first); err != nil {
 		return nil, fmt.Errorf("find dead letters: %w", err)
 	}
 	if !first.Valid {

@@ -2,7 +2,6 @@ package relay
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"time"
@@ -12,8 +11,8 @@ import (
 )
 
 const (
-	// The fence: one row, by primary key, changed first so that a late owner stops here. version makes it a
-	// compare-and-swap, so that a commit of unknown outcome is not done twice.
+	// The fence: one row, by primary key. A late owner changes nothing here, and so its whole transaction is rolled
+	// back. version makes it a compare-and-swap, so that a commit of unknown outcome is not done twice.
 	fence = `UPDATE {relays} SET in_hand = ?, version = version + 1 WHERE id = ? AND token = ? AND version = ?`
 
 	// Outcomes, by primary key.
@@ -28,9 +27,6 @@ WHERE seq = ? AND state = 0`
        claimed_by = '', due_ms = {clock}, settled_ms = {clock},
        first_failed_ms = CASE WHEN first_failed_ms = 0 THEN {clock} ELSE first_failed_ms END, last_error = ?
 WHERE seq = ? AND state = 0`
-
-	// From (state, seq, partition_no) alone; it counts one batch.
-	countUpTo = `SELECT COUNT(*) FROM {events}{use_pending} WHERE state = 0 AND seq <= ?`
 )
 
 // ended is one event with what came of it.
@@ -39,80 +35,110 @@ type ended struct {
 	o outcome
 }
 
-// settlement is one transaction of an owner: it records outcomes and notes what is in hand next.
+// settlement is one transaction of an owner: it records outcomes, reads the next batch, and notes that as in hand. The
+// read comes after the outcomes in the same transaction, so that it is always up to date.
 type settlement struct {
 	ended []ended
-	hand  inHand   // what is in hand afterwards
-	next  []*event // read ahead and part of hand: only if nothing pending stands before or between them by now
+	rest  []*event // of the batch, not handed over yet: stays in hand, and nothing is read
+	read  bool     // read the next batch
+
+	batch []*event      // what was read
+	wait  time.Duration // nothing was: until the head is due
+	hand  inHand        // as noted
 }
 
-// errOvertaken: something stands before what was read ahead, so it must be read again.
-var errOvertaken = errors.New("read ahead is out of date")
-
-// settle commits st under the session's token, trying again until it is known what happened or the lease is over. ok
-// is whether st.next is in hand now. ErrLeaseLost: nothing was recorded.
-func (s *session) settle(ctx context.Context, st settlement) (ok bool, err error) {
+// settle commits st under the session's token, trying again until it is known what happened or ctx ends. ErrLeaseLost:
+// nothing was recorded.
+func (s *session) settle(ctx context.Context, st *settlement) error {
 	pause := 5 * time.Millisecond
 	for {
-		ok, err = s.trySettle(ctx, &st)
+		err := s.trySettle(ctx, st)
 		switch {
 		case err == nil:
-			s.hand, s.version = st.hand, s.version+1
-			return ok, nil
+			return nil
 		case errors.Is(err, ErrLeaseLost):
 			s.r.refuse(len(st.ended))
 			s.lose(err)
-			return false, err
+			return err
 		}
 		s.r.log.Warn("outcomes could not be recorded yet", "events", len(st.ended), "error", err)
 		select {
 		case <-ctx.Done():
-			return false, fmt.Errorf("settle: %w", err)
+			return fmt.Errorf("settle: %w", err)
 		case <-s.gone:
-			return false, fmt.Errorf("settle: %w", err)
+			return fmt.Errorf("settle: %w", err)
 		case <-time.After(jitter(pause)):
 			pause = min(2*pause, time.Second)
 		}
 	}
 }
 
-func (s *session) trySettle(ctx context.Context, st *settlement) (ok bool, err error) {
-	err = txn.Run(ctx, s.r.db, s.r.d, func(tx dialect.Tx) error {
-		done, err := s.passFence(ctx, tx, st.hand)
-		if err != nil || done {
-			return err
+func (s *session) trySettle(ctx context.Context, st *settlement) error {
+	noted := false
+	err := txn.Run(ctx, s.r.db, s.r.d, func(tx dialect.Tx) error {
+		if s.unknown {
+			happened, err := s.happened(ctx, tx, st)
+			if err != nil || happened {
+				noted = happened
+				return err
+			}
 		}
 		if err := s.r.record(ctx, tx, st.ended); err != nil {
 			return err
 		}
-		return s.r.stillNext(ctx, tx, st.next)
+		s.next(st, nil)
+		if st.read {
+			batch, wait, err := s.r.readTotal(ctx, tx)
+			if err != nil {
+				return err
+			}
+			st.wait = wait
+			s.next(st, batch)
+		}
+		noted = len(st.ended) > 0 || st.hand.encode() != s.hand.encode()
+		if !noted {
+			return nil // nothing to say: an idle look writes nothing
+		}
+		return s.passFence(ctx, tx, st.hand)
 	})
-	if errors.Is(err, errOvertaken) {
-		st.next, st.hand = nil, inHand{Suspects: st.hand.Suspects, Prior: st.hand.Prior}
-		return s.trySettle(ctx, st)
+	s.unknown = s.unknown && err != nil || txn.IsUnknown(err)
+	if err != nil {
+		return err
 	}
-	return len(st.next) > 0, err
+	if noted {
+		s.version++
+	}
+	s.hand = st.hand
+	return nil
 }
 
-// passFence notes hand in the relay's row. done means that an earlier try, whose commit had an unknown outcome, did
-// happen.
-func (s *session) passFence(ctx context.Context, tx dialect.Tx, hand inHand) (done bool, err error) {
+// next works out what is in hand once st is settled.
+func (s *session) next(st *settlement, batch []*event) {
+	left := s.hand.after(st.ended)
+	if len(st.rest) > 0 {
+		st.hand = left.with(st.rest)
+		return
+	}
+	st.batch = s.choose(left, batch)
+	st.hand = s.handOf(left, st.batch)
+}
+
+// happened tells, after a commit whose outcome was unknown, whether it did happen.
+func (s *session) happened(ctx context.Context, tx dialect.Tx, st *settlement) (bool, error) {
+	text, version, err := s.lockRow(ctx, tx)
+	if err != nil {
+		return false, err
+	}
+	return version == s.version+1 && text == st.hand.encode(), nil
+}
+
+// passFence notes hand in the relay's row, or finds that the row is another's or gone by now.
+func (s *session) passFence(ctx context.Context, tx dialect.Tx, hand inHand) error {
 	n, err := execTx(ctx, tx, s.r.sql.SQL(fence), hand.encode(), s.id, s.ownedToken(), s.version)
-	if err != nil || n == 1 {
-		return false, err
+	if err == nil && n == 0 {
+		err = fmt.Errorf("%w: another relay has taken over", ErrLeaseLost)
 	}
-	var text string
-	var version int64
-	err = queryRow(ctx, tx, s.r.sql.SQL(lockRelay), []any{s.id}, &text, &version)
-	switch {
-	case err == sql.ErrNoRows:
-		return false, fmt.Errorf("%w: another relay has taken over", ErrLeaseLost)
-	case err != nil:
-		return false, err
-	case version == s.version+1 && text == hand.encode():
-		return true, nil
-	}
-	return false, fmt.Errorf("%w: the relay's row was changed by another", ErrLeaseLost)
+	return err
 }
 
 // record writes outcomes. Untouched events and those that only met an unavailable destination stay as they are.
@@ -140,23 +166,6 @@ func (r *Relay) record(ctx context.Context, tx dialect.Tx, all []ended) error {
 		return r.execList(ctx, tx, settleKeep, done)
 	}
 	return r.execList(ctx, tx, settleDelete, done)
-}
-
-// stillNext refuses what was read ahead unless it is exactly what is pending up to its last event: a transaction that
-// committed late, or a requeue, may have put something before it.
-func (r *Relay) stillNext(ctx context.Context, tx dialect.Tx, next []*event) error {
-	if len(next) == 0 {
-		return nil
-	}
-	var n int
-	last := next[len(next)-1].msg.Seq
-	if err := queryRow(ctx, tx, r.sql.SQL(countUpTo), []any{last}, &n); err != nil {
-		return err
-	}
-	if n != len(next) {
-		return errOvertaken
-	}
-	return nil
 }
 
 // tell reports outcomes that are recorded to the observers and the log, and counts the published.
