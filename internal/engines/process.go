@@ -14,7 +14,9 @@ import (
 // startDetached starts a process that is nobody's child: it outlives this one, is not reaped by it, and holds none of
 // its files. An open standard output would keep CI waiting for ever.
 func startDetached(owner account, dir, logPath string, line []string) (pid int, err error) {
-	_ = os.Rename(logPath, logPath+".old")
+	if info, err := os.Stat(logPath); err == nil && info.Size() > 16<<20 {
+		_ = os.Rename(logPath, logPath+".old")
+	}
 	log, err := os.OpenFile(logPath, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
 		return 0, fmt.Errorf("start: %w", err)

@@ -15,10 +15,10 @@ func (h home) start(s *steps, p programs) error {
 		return err
 	}
 	old, _ := h.load()
+	if old.alive() && old.Settings == h.wanted() && h.waitFor(s, old, 30*time.Second) == nil {
+		return nil // it was only slow
+	}
 	if old.alive() {
-		if old.Settings == h.wanted() && h.waitFor(s, old, 30*time.Second) == nil {
-			return nil // it was only slow
-		}
 		s.say("stopping the server that does not answer or has other settings")
 		if err := old.end(h.product.stop); err != nil {
 			return err
