@@ -1,0 +1,25 @@
+package relay
+
+import (
+	"testing"
+
+	"github.com/sqloutbox/sqloutbox/internal/golden"
+)
+
+func TestStatementsAreHeldInGoldenFiles(t *testing.T) {
+	golden.Check(t, map[string]string{
+		"insertRelay": insertRelay, "beatRelay": beatRelay, "deleteRelay": deleteRelay,
+		"deleteDeadRelays": deleteDeadRelays, "lockRelay": lockRelay, "takeRelay": takeRelay,
+		"insertLease": insertLease, "lookLease": lookLease, "lockLease": lockLease, "takeLease": takeLease,
+		"extendLease": extendLease, "freeLease": freeLease, "readClock": readClock,
+		"lockEvent": lockEvent, "chargeEvent": chargeEvent, "chargeDead": chargeDead,
+		"lookPending": lookPending, "probe": probe, "oldestDead": oldestDead, "dueScheduled": dueScheduled,
+		"promote": promote, "park": park,
+		"fence": fence, "settleDelete": settleDelete, "settleKeep": settleKeep, "settleFailed": settleFailed,
+		"settleDead": settleDead,
+		"claimable":  claimable, "claimList": claimList, "correctAttempts": correctAttempts, "putOff": putOff,
+		"buryClaimed": buryClaimed, "extendClaimed": extendClaimed, "claimedDelete": claimedDelete,
+		"claimedKeep": claimedKeep, "claimedFailed": claimedFailed, "claimedDead": claimedDead,
+		"claimedBack": claimedBack, "countClaimed": countClaimed,
+	})
+}

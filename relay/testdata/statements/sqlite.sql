@@ -1,0 +1,151 @@
+-- beatRelay
+UPDATE outbox_relays SET seen_ms = (CAST(unixepoch('subsec') * 1000 AS INTEGER)), until_ms = (CAST(unixepoch('subsec') * 1000 AS INTEGER)) + ? WHERE id = ?;
+
+-- buryClaimed
+UPDATE outbox_events SET attempts = attempts + ?, total_attempts = total_attempts + ?, state = 2,
+       claimed_by = '', due_ms = (CAST(unixepoch('subsec') * 1000 AS INTEGER)), settled_ms = (CAST(unixepoch('subsec') * 1000 AS INTEGER)),
+       first_failed_ms = CASE WHEN first_failed_ms = 0 THEN (CAST(unixepoch('subsec') * 1000 AS INTEGER)) ELSE first_failed_ms END, last_error = ?
+WHERE seq = ? AND state = 0;
+
+-- chargeDead
+UPDATE outbox_events SET attempts = attempts + ?, total_attempts = total_attempts + ?, state = 2,
+       due_ms = (CAST(unixepoch('subsec') * 1000 AS INTEGER)), settled_ms = (CAST(unixepoch('subsec') * 1000 AS INTEGER)),
+       first_failed_ms = CASE WHEN first_failed_ms = 0 THEN (CAST(unixepoch('subsec') * 1000 AS INTEGER)) ELSE first_failed_ms END, last_error = ?
+WHERE seq = ? AND state = 0;
+
+-- chargeEvent
+UPDATE outbox_events SET attempts = attempts + ?, total_attempts = total_attempts + ?, due_ms = (CAST(unixepoch('subsec') * 1000 AS INTEGER)) + ?,
+       first_failed_ms = CASE WHEN first_failed_ms = 0 THEN (CAST(unixepoch('subsec') * 1000 AS INTEGER)) ELSE first_failed_ms END, last_error = ?
+WHERE seq = ? AND state = 0;
+
+-- claimList
+UPDATE outbox_events SET attempts = attempts + 1, total_attempts = total_attempts + 1,
+       claim_token = claim_token + 1, claimed_by = ?, due_ms = (CAST(unixepoch('subsec') * 1000 AS INTEGER)) + ?
+WHERE seq IN (?, ?) AND state = 0;
+
+-- claimable
+SELECT seq, id, topic, event_key, headers, payload, created_ms, due_ms, attempts, total_attempts, first_failed_ms, (SELECT (CAST(unixepoch('subsec') * 1000 AS INTEGER))), claimed_by, claim_token
+FROM outbox_events INDEXED BY outbox_events_due WHERE state = 0 AND due_ms <= (SELECT (CAST(unixepoch('subsec') * 1000 AS INTEGER))) ORDER BY due_ms, seq LIMIT ?;
+
+-- claimedBack
+UPDATE outbox_events SET claimed_by = '', due_ms = (CAST(unixepoch('subsec') * 1000 AS INTEGER)) + ?, attempts = attempts - 1,
+       total_attempts = total_attempts - 1
+WHERE seq IN (?, ?) AND claimed_by = ? AND state = 0;
+
+-- claimedDead
+UPDATE outbox_events SET claimed_by = '', state = 2, due_ms = (CAST(unixepoch('subsec') * 1000 AS INTEGER)), settled_ms = (CAST(unixepoch('subsec') * 1000 AS INTEGER)),
+       first_failed_ms = CASE WHEN first_failed_ms = 0 THEN (CAST(unixepoch('subsec') * 1000 AS INTEGER)) ELSE first_failed_ms END, last_error = ?
+WHERE seq = ? AND claimed_by = ? AND state = 0;
+
+-- claimedDelete
+DELETE FROM outbox_events WHERE seq IN (?, ?) AND claimed_by = ? AND state = 0;
+
+-- claimedFailed
+UPDATE outbox_events SET claimed_by = '', due_ms = (CAST(unixepoch('subsec') * 1000 AS INTEGER)) + ?,
+       first_failed_ms = CASE WHEN first_failed_ms = 0 THEN (CAST(unixepoch('subsec') * 1000 AS INTEGER)) ELSE first_failed_ms END, last_error = ?
+WHERE seq = ? AND claimed_by = ? AND state = 0;
+
+-- claimedKeep
+UPDATE outbox_events SET state = 1, claimed_by = '', due_ms = (CAST(unixepoch('subsec') * 1000 AS INTEGER)), settled_ms = (CAST(unixepoch('subsec') * 1000 AS INTEGER))
+WHERE seq IN (?, ?) AND claimed_by = ? AND state = 0;
+
+-- correctAttempts
+UPDATE outbox_events SET attempts = attempts + ?, total_attempts = total_attempts + ? WHERE seq = ? AND state = 0;
+
+-- countClaimed
+SELECT COUNT(*) FROM outbox_events WHERE seq IN (?, ?) AND claimed_by = ? AND state = 0;
+
+-- deleteDeadRelays
+DELETE FROM outbox_relays WHERE until_ms < (CAST(unixepoch('subsec') * 1000 AS INTEGER)) - ? AND in_hand = ''
+AND id NOT IN (SELECT owner FROM outbox_leases);
+
+-- deleteRelay
+DELETE FROM outbox_relays WHERE id = ?;
+
+-- dueScheduled
+SELECT seq FROM outbox_events INDEXED BY outbox_events_due WHERE state = 3 AND due_ms <= ? ORDER BY due_ms, seq LIMIT ?;
+
+-- extendClaimed
+UPDATE outbox_events SET due_ms = (CAST(unixepoch('subsec') * 1000 AS INTEGER)) + ?
+WHERE seq IN (?, ?) AND claimed_by = ? AND state = 0 AND due_ms > (CAST(unixepoch('subsec') * 1000 AS INTEGER));
+
+-- extendLease
+UPDATE outbox_leases SET until_ms = (CAST(unixepoch('subsec') * 1000 AS INTEGER)) + ?, version = version + 1
+WHERE name = ? AND owner = ? AND token = ? AND until_ms > (CAST(unixepoch('subsec') * 1000 AS INTEGER));
+
+-- fence
+UPDATE outbox_relays SET in_hand = ?, version = version + 1 WHERE id = ? AND token = ? AND version = ?;
+
+-- freeLease
+UPDATE outbox_leases SET owner = ?, until_ms = 0, version = version + 1
+WHERE name = ? AND owner = ? AND token = ?;
+
+-- insertLease
+INSERT INTO outbox_leases (name) VALUES (?) ON CONFLICT (name) DO NOTHING;
+
+-- insertRelay
+INSERT INTO outbox_relays (id, host, process, order_name, since_ms, seen_ms, until_ms)
+VALUES (?, ?, ?, ?, (CAST(unixepoch('subsec') * 1000 AS INTEGER)), (CAST(unixepoch('subsec') * 1000 AS INTEGER)), (CAST(unixepoch('subsec') * 1000 AS INTEGER)) + ?);
+
+-- lockEvent
+SELECT attempts, first_failed_ms FROM outbox_events WHERE seq = ? AND state = 0;
+
+-- lockLease
+SELECT owner, token, until_ms, lease_ms FROM outbox_leases WHERE name = ?;
+
+-- lockRelay
+SELECT in_hand, version FROM outbox_relays WHERE id = ?;
+
+-- lookLease
+SELECT owner, token, until_ms, lease_ms, (CAST(unixepoch('subsec') * 1000 AS INTEGER)) FROM outbox_leases WHERE name = ?;
+
+-- lookPending
+SELECT seq, id, topic, event_key, headers, payload, created_ms, due_ms, attempts, total_attempts, first_failed_ms, (SELECT (CAST(unixepoch('subsec') * 1000 AS INTEGER)))
+FROM outbox_events INDEXED BY outbox_events_pending WHERE state = 0 ORDER BY seq LIMIT ?;
+
+-- oldestDead
+SELECT MIN(seq) FROM outbox_events INDEXED BY outbox_events_pending WHERE state = 2;
+
+-- park
+UPDATE outbox_events SET state = 3 WHERE seq IN (?, ?) AND state = 0 AND attempts = 0;
+
+-- probe
+SELECT COALESCE((SELECT MIN(due_ms) FROM outbox_events INDEXED BY outbox_events_due WHERE state = 0), -1),
+       COALESCE((SELECT MIN(due_ms) FROM outbox_events INDEXED BY outbox_events_due WHERE state = 3), -1), (CAST(unixepoch('subsec') * 1000 AS INTEGER));
+
+-- promote
+UPDATE outbox_events SET state = 0 WHERE seq IN (?, ?) AND state = 3;
+
+-- putOff
+UPDATE outbox_events SET due_ms = (CAST(unixepoch('subsec') * 1000 AS INTEGER)) + ?, claimed_by = '' WHERE seq IN (?, ?) AND state = 0;
+
+-- readClock
+SELECT (CAST(unixepoch('subsec') * 1000 AS INTEGER));
+
+-- settleDead
+UPDATE outbox_events SET attempts = attempts + 1, total_attempts = total_attempts + 1, state = 2,
+       claimed_by = '', due_ms = (CAST(unixepoch('subsec') * 1000 AS INTEGER)), settled_ms = (CAST(unixepoch('subsec') * 1000 AS INTEGER)),
+       first_failed_ms = CASE WHEN first_failed_ms = 0 THEN (CAST(unixepoch('subsec') * 1000 AS INTEGER)) ELSE first_failed_ms END, last_error = ?
+WHERE seq = ? AND state = 0;
+
+-- settleDelete
+DELETE FROM outbox_events WHERE seq IN (?, ?) AND state = 0;
+
+-- settleFailed
+UPDATE outbox_events SET attempts = attempts + 1, total_attempts = total_attempts + 1, due_ms = (CAST(unixepoch('subsec') * 1000 AS INTEGER)) + ?,
+       first_failed_ms = CASE WHEN first_failed_ms = 0 THEN (CAST(unixepoch('subsec') * 1000 AS INTEGER)) ELSE first_failed_ms END, last_error = ?
+WHERE seq = ? AND state = 0;
+
+-- settleKeep
+UPDATE outbox_events SET state = 1, attempts = attempts + 1, total_attempts = total_attempts + 1,
+       claimed_by = '', due_ms = (CAST(unixepoch('subsec') * 1000 AS INTEGER)), settled_ms = (CAST(unixepoch('subsec') * 1000 AS INTEGER))
+WHERE seq IN (?, ?) AND state = 0;
+
+-- takeLease
+UPDATE outbox_leases SET owner = ?, token = token + 1, since_ms = (CAST(unixepoch('subsec') * 1000 AS INTEGER)), until_ms = (CAST(unixepoch('subsec') * 1000 AS INTEGER)) + ?, lease_ms = ?,
+       version = version + 1
+WHERE name = ?;
+
+-- takeRelay
+UPDATE outbox_relays SET token = ?, in_hand = ?, version = version + 1 WHERE id = ?;
+
