@@ -30,7 +30,7 @@ type Lease struct {
 }
 
 // Each is answered from one index alone: the counts from (state, seq) and (state, due_ms), the oldest from the first
-// entry of (state, seq). A count costs in proportion to what it counts, some 50 ms a million.
+// entry of (state, seq) and its row. A count costs in proportion to what it counts, some 50 ms a million.
 const (
 	countPending   = `SELECT COUNT(*) FROM {events}{use_pending} WHERE state = 0`
 	countPublished = `SELECT COUNT(*) FROM {events}{use_pending} WHERE state = 1`
@@ -38,7 +38,7 @@ const (
 	countScheduled = `SELECT COUNT(*) FROM {events}{use_pending} WHERE state = 3`
 	// The clock comes as a parameter: PostgreSQL uses no index range for a volatile function.
 	countDue      = `SELECT COUNT(*) FROM {events}{use_due} WHERE state = 0 AND due_ms <= ?`
-	oldestPending = `SELECT created_ms FROM {events}{use_pending} WHERE state = 0 ORDER BY seq LIMIT 1`
+	oldestPending = `SELECT created_ms FROM {events} WHERE seq = (SELECT MIN(seq) FROM {events}{use_pending} WHERE state = 0)`
 	readClock     = `SELECT {clock}`
 	// A handful of rows.
 	readLeases = `SELECT l.name, l.owner, COALESCE(r.host, ''), COALESCE(r.process, 0), l.token, l.since_ms, l.until_ms

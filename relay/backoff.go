@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"math"
 	"math/rand/v2"
 	"time"
 )
@@ -24,5 +25,6 @@ func jitter(d time.Duration) time.Duration {
 	if d <= 0 {
 		return 0
 	}
-	return d - d/4 + rand.N(d/2+1)
+	low := d - d/4
+	return low + rand.N(min(d/2, math.MaxInt64-low-1)+1)
 }

@@ -10,7 +10,7 @@ import (
 
 // By primary key.
 const (
-	lockEvent = `SELECT attempts, first_failed_ms FROM {events} WHERE seq = ? AND state = 0{lock}`
+	lockEvent = `SELECT id, topic, event_key, attempts, first_failed_ms FROM {events} WHERE seq = ? AND state = 0{lock}`
 
 	chargeEvent = `UPDATE {events} SET attempts = attempts + ?, total_attempts = total_attempts + ?, due_ms = {clock} + ?,
        first_failed_ms = CASE WHEN first_failed_ms = 0 THEN {clock} ELSE first_failed_ms END, last_error = ?
@@ -25,28 +25,28 @@ WHERE seq = ? AND state = 0`
 // errCrashed is what a culprit's last_error says.
 var errCrashed = errors.New("the relay's process ended during the hand-over")
 
-// charge counts crashes against the event that caused them; alive is whether it is still to be handed over.
-func (r *Relay) charge(ctx context.Context, tx dialect.Tx, seq int64, crashes int) (alive bool, err error) {
-	var e event
-	var attempts int
-	err = queryRow(ctx, tx, r.sql.SQL(lockEvent), []any{seq}, &attempts, &e.firstFailed)
+// charge counts crashes against the event that caused them. alive is whether it is still to be handed over; buried is
+// the event if this made it a dead letter.
+func (r *Relay) charge(ctx context.Context, tx dialect.Tx, seq int64, crashes int) (alive bool, buried []ended, err error) {
+	e := &event{msg: Message{Seq: seq}, read: r.now()}
+	m := &e.msg
+	err = queryRow(ctx, tx, r.sql.SQL(lockEvent), []any{seq}, &m.ID, &m.Topic, &m.Key, &m.Attempt, &e.firstFailed)
 	if err == sql.ErrNoRows {
-		return false, nil // settled all the same
+		return false, nil, nil // settled all the same
 	}
 	if err != nil {
-		return false, err
+		return false, nil, err
 	}
 	if err := queryRow(ctx, tx, r.sql.SQL(readClock), nil, &e.readAt); err != nil {
-		return false, err
+		return false, nil, err
 	}
-	e.msg.Attempt, e.read = attempts+crashes, r.now()
+	m.Attempt += crashes
 	n := int64(crashes)
-	if r.usedUp(&e) {
+	if r.usedUp(e) {
 		_, err = execTx(ctx, tx, r.sql.SQL(chargeDead), n, n, errCrashed.Error(), seq)
-		r.log.Error("an event that ended its process is a dead letter", "seq", seq, "attempts", e.msg.Attempt)
-		return false, err
+		return false, []ended{{e, outcome{verdict: dead, err: errCrashed}}}, err
 	}
-	wait := jitter(backoff(r.opts.Backoff, r.opts.BackoffMax, e.msg.Attempt)).Milliseconds()
+	wait := jitter(backoff(r.opts.Backoff, r.opts.BackoffMax, m.Attempt)).Milliseconds()
 	_, err = execTx(ctx, tx, r.sql.SQL(chargeEvent), n, n, wait, errCrashed.Error(), seq)
-	return true, err
+	return true, nil, err
 }

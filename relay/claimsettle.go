@@ -85,12 +85,12 @@ func (r *Relay) noneClaimed(ctx context.Context, tx dialect.Tx, id string, all [
 // recordClaimed answers how many outcomes fitted no row.
 func (r *Relay) recordClaimed(ctx context.Context, tx dialect.Tx, id string, all []ended) (refused int, err error) {
 	var done, back []int64
-	var wait int64
-	changed := int64(0)
+	var wait, changed, outcomes int64
 	// One by one in ascending order, as all rows are locked.
 	bySeq := func(a, b ended) int { return cmp.Compare(a.e.msg.Seq, b.e.msg.Seq) }
 	for _, x := range slices.SortedFunc(slices.Values(all), bySeq) {
 		seq, n := x.e.msg.Seq, int64(0)
+		outcomes += x.o.recorded()
 		switch x.o.verdict {
 		case published:
 			done = append(done, seq)
@@ -118,11 +118,9 @@ func (r *Relay) recordClaimed(ctx context.Context, tx dialect.Tx, id string, all
 		changed += n
 	}
 	if len(back) > 0 {
-		n, err := r.execListWith(ctx, tx, claimedBack, back, []any{wait}, []any{id})
-		if err != nil {
+		if _, err := r.execListWith(ctx, tx, claimedBack, back, []any{wait}, []any{id}); err != nil {
 			return 0, err
 		}
-		changed += n
 	}
-	return len(all) - int(changed), nil
+	return int(outcomes - changed), nil
 }

@@ -24,6 +24,15 @@ type outcome struct {
 	took    time.Duration
 }
 
+// recorded is 1 for an outcome that changes the event's row for good, and 0 otherwise.
+func (o outcome) recorded() int64 {
+	switch o.verdict {
+	case published, failed, dead:
+		return 1
+	}
+	return 0
+}
+
 // errShutdown is the cause of a hand-over's context once ShutdownTimeout has passed.
 var errShutdown = errors.New("the relay is shutting down")
 

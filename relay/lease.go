@@ -60,8 +60,9 @@ func (s *session) acquire(ctx context.Context) (left time.Duration, err error) {
 	}
 	from := r.now()
 	var won int64
+	var buried []ended
 	err = txn.Run(ctx, r.db, r.d, func(tx dialect.Tx) error {
-		won = 0
+		won, buried = 0, nil
 		row, err := r.readLocked(ctx, tx)
 		if err != nil {
 			return err
@@ -75,7 +76,8 @@ func (s *session) acquire(ctx context.Context) (left time.Duration, err error) {
 			return nil
 		}
 		won = row.token + 1
-		return s.takeOver(ctx, tx, row)
+		buried, err = s.takeOver(ctx, tx, row)
+		return err
 	})
 	if err != nil {
 		return 0, fmt.Errorf("take lease: %w", err)
@@ -84,6 +86,7 @@ func (s *session) acquire(ctx context.Context) (left time.Duration, err error) {
 		return left, nil
 	}
 	s.own(won, from)
+	r.tell(buried)
 	r.log.Info("lease won", "lease", totalLease, "token", won, "relay", s.id)
 	for _, h := range r.hooks.leaseWon {
 		h.LeaseWon(totalLease, won)
@@ -132,38 +135,37 @@ func (s *session) readRow(ctx context.Context, tx dialect.Tx) error {
 }
 
 // takeOver makes the session the owner. The former owner's row goes in the same transaction, which fences it, and what
-// it had in hand becomes this session's.
-func (s *session) takeOver(ctx context.Context, tx dialect.Tx, row *leaseRow) error {
+// it had in hand becomes this session's. buried is the culprit of its crash, if that has used up its attempts.
+func (s *session) takeOver(ctx context.Context, tx dialect.Tx, row *leaseRow) (buried []ended, err error) {
 	r := s.r
 	var left inHand
 	if row.owner != "" && row.owner != s.id {
-		var err error
-		if left, err = r.inherit(ctx, tx, row.owner); err != nil {
-			return err
+		if left, buried, err = r.inherit(ctx, tx, row.owner); err != nil {
+			return nil, err
 		}
 	}
 	if err := s.readRow(ctx, tx); err != nil {
-		return err
+		return nil, err
 	}
 	if _, err := execTx(ctx, tx, r.sql.SQL(takeRelay), row.token+1, left.encode(), s.id); err != nil {
-		return err
+		return nil, err
 	}
 	s.hand, s.version = left, s.version+1
 	lease := r.opts.Lease.Milliseconds()
-	_, err := execTx(ctx, tx, r.sql.SQL(takeLease), s.id, lease, lease, totalLease)
-	return err
+	_, err = execTx(ctx, tx, r.sql.SQL(takeLease), s.id, lease, lease, totalLease)
+	return buried, err
 }
 
 // inherit fences a former owner and answers what it had in hand, charging the culprit of its crash.
-func (r *Relay) inherit(ctx context.Context, tx dialect.Tx, owner string) (inHand, error) {
+func (r *Relay) inherit(ctx context.Context, tx dialect.Tx, owner string) (next inHand, buried []ended, err error) {
 	var text string
 	var version int64
-	err := queryRow(ctx, tx, r.sql.SQL(lockRelay), []any{owner}, &text, &version)
+	err = queryRow(ctx, tx, r.sql.SQL(lockRelay), []any{owner}, &text, &version)
 	if err == sql.ErrNoRows {
-		return inHand{}, nil // it had nothing in hand and was swept away
+		return inHand{}, nil, nil // it had nothing in hand and was swept away
 	}
 	if err != nil {
-		return inHand{}, err
+		return inHand{}, nil, err
 	}
 	had, err := decodeInHand(text)
 	if err != nil {
@@ -172,16 +174,17 @@ func (r *Relay) inherit(ctx context.Context, tx dialect.Tx, owner string) (inHan
 	}
 	next, culprit, charge := had.afterCrash()
 	if culprit != 0 {
-		alive, err := r.charge(ctx, tx, culprit, charge)
+		alive, given, err := r.charge(ctx, tx, culprit, charge)
 		if err != nil {
-			return inHand{}, err
+			return inHand{}, nil, err
 		}
 		if !alive {
 			next.Suspects = next.Suspects[1:]
 		}
+		buried = given
 	}
 	_, err = execTx(ctx, tx, r.sql.SQL(deleteRelay), owner)
-	return next, err
+	return next, buried, err
 }
 
 func (s *session) renewLease(ctx context.Context, tx dialect.Tx, token int64) error {
@@ -216,6 +219,9 @@ func (s *session) release(ctx context.Context) {
 	s.mu.Lock()
 	lost := s.lost
 	s.mu.Unlock()
+	if lost == nil && s.deadline.over() {
+		lost = ErrLeaseLost
+	}
 	for _, h := range s.r.hooks.leaseLost {
 		h.LeaseLost(totalLease, token, lost)
 	}

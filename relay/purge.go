@@ -2,10 +2,10 @@ package relay
 
 import (
 	"context"
+	"errors"
 	"sync"
 
 	"github.com/sqloutbox/sqloutbox/dialect"
-	"github.com/sqloutbox/sqloutbox/internal/txn"
 	"github.com/sqloutbox/sqloutbox/outbox"
 )
 
@@ -35,11 +35,34 @@ func (r *Relay) purge(ctx context.Context) {
 			r.log.Warn("purge failed; it is tried again later", "deleted", n, "error", err)
 		}
 	}
-	err := txn.Run(ctx, r.db, r.d, func(tx dialect.Tx) error {
-		_, err := execTx(ctx, tx, r.sql.SQL(deleteDeadRelays), r.opts.Lease.Milliseconds())
-		return err
-	})
-	if err != nil && ctx.Err() == nil {
+	if err := r.sweep(ctx); err != nil && ctx.Err() == nil {
 		r.log.Warn("rows of dead relays could not be deleted", "error", err)
 	}
+}
+
+// sweep deletes the rows of relays that gave no sign of life for a lease after theirs was over.
+func (r *Relay) sweep(ctx context.Context) error {
+	lease := r.opts.Lease.Milliseconds()
+	rows, err := r.db.QueryContext(ctx, r.sql.SQL(deadRelays), lease)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	var ids []string
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return err
+		}
+		ids = append(ids, id)
+	}
+	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+		return err
+	}
+	for _, id := range ids {
+		if _, err := r.exec(ctx, deleteDead, id, lease); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -120,7 +120,7 @@ func (s *series) part(i int) []*event {
 // end records a call's outcomes; false when the coordinator has given up on it.
 func (s *series) end(i int, errs []error, took time.Duration) bool {
 	part := s.part(i)
-	held := false
+	held, away := false, false
 	for j, e := range part {
 		o := s.r.judge(s.ctx, e, errs[j], took)
 		if held && o.verdict != published {
@@ -128,8 +128,9 @@ func (s *series) end(i int, errs []error, took time.Duration) bool {
 		}
 		s.out[i*s.size+j] = o
 		held = held || s.ordered && s.r.holds(o)
+		away = away || o.verdict == unavailable
 	}
-	if held {
+	if held || away {
 		s.stop.Store(true)
 	}
 	if !s.calls[i].state.CompareAndSwap(callUnderWay, callEnded) {

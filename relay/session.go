@@ -25,9 +25,10 @@ VALUES (?, ?, ?, ?, {clock}, {clock}, {clock} + ?)`
 	beatRelay   = `UPDATE {relays} SET seen_ms = {clock}, until_ms = {clock} + ? WHERE id = ?`
 	deleteRelay = `DELETE FROM {relays} WHERE id = ?`
 
-	// A handful of rows. What a dead owner had in hand is kept for whoever takes over its lease.
-	deleteDeadRelays = `DELETE FROM {relays} WHERE until_ms < {clock} - ? AND in_hand = ''
-AND id NOT IN (SELECT owner FROM {leases})`
+	// A handful of rows, read without a lock and deleted by primary key. The row of a dead owner is left to whoever
+	// takes over its lease, for what it had in hand.
+	deadRelays = `SELECT id FROM {relays} WHERE until_ms < {clock} - ? AND id NOT IN (SELECT owner FROM {leases})`
+	deleteDead = `DELETE FROM {relays} WHERE id = ? AND until_ms < {clock} - ? AND in_hand = ''`
 )
 
 // session is one life of a relay's row.

@@ -57,7 +57,11 @@ func (s *session) settle(ctx context.Context, st *settlement) error {
 		case err == nil:
 			return nil
 		case errors.Is(err, ErrLeaseLost):
-			s.r.refuse(len(st.ended))
+			refused := int64(0)
+			for _, x := range st.ended {
+				refused += x.o.recorded()
+			}
+			s.r.refuse(int(refused))
 			s.lose(err)
 			return err
 		}
@@ -120,6 +124,9 @@ func (s *session) next(st *settlement, batch []*event) {
 		return
 	}
 	st.batch = s.choose(left, batch)
+	for _, e := range st.batch {
+		e.msg.Token = s.ownedToken()
+	}
 	st.hand = s.handOf(left, st.batch)
 }
 

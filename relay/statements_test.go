@@ -9,7 +9,7 @@ import (
 func TestStatementsAreHeldInGoldenFiles(t *testing.T) {
 	golden.Check(t, map[string]string{
 		"insertRelay": insertRelay, "beatRelay": beatRelay, "deleteRelay": deleteRelay,
-		"deleteDeadRelays": deleteDeadRelays, "lockRelay": lockRelay, "takeRelay": takeRelay,
+		"deadRelays": deadRelays, "deleteDead": deleteDead, "lockRelay": lockRelay, "takeRelay": takeRelay,
 		"insertLease": insertLease, "lookLease": lookLease, "lockLease": lockLease, "takeLease": takeLease,
 		"extendLease": extendLease, "freeLease": freeLease, "readClock": readClock,
 		"lockEvent": lockEvent, "chargeEvent": chargeEvent, "chargeDead": chargeDead,

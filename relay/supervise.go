@@ -12,7 +12,7 @@ const flushEvery = 500 * time.Millisecond
 // supervise waits until a series is over. It calls tick now and then, stops the series when ctx ends or the ownership
 // is gone, and gives up on calls that do not return.
 func (r *Relay) supervise(ctx context.Context, gone <-chan struct{}, s *series, cancel context.CancelCauseFunc, tick func()) {
-	ticker := time.NewTicker(min(flushEvery, max(r.grace()/2, time.Millisecond)))
+	ticker := time.NewTicker(max(min(flushEvery, r.grace()/2, r.opts.Lease/6), time.Millisecond))
 	defer ticker.Stop()
 	limit := r.opts.PublishTimeout + r.grace()
 	stopping := ctx.Done()

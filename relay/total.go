@@ -117,15 +117,15 @@ func (r *Relay) passTotal(ctx context.Context, s *session, m mode) (pass, error)
 		st = settlement{ended: ser.ended(done, len(batch))}
 		p.published += done
 		p.handed += done
-		st.read = p.add(st.ended) && m != once && ctx.Err() == nil
+		st.read = r.add(&p, st.ended) && m != once && ctx.Err() == nil
 	}
 }
 
 // add counts what came of a batch, and reports whether another may follow at once.
-func (p *pass) add(all []ended) (goOn bool) {
+func (r *Relay) add(p *pass, all []ended) (goOn bool) {
 	goOn = true
 	for _, x := range all {
-		goOn = goOn && x.o.verdict == published
+		goOn = goOn && !r.holds(x.o)
 		if x.o.verdict != untouched {
 			p.handed++
 		}

@@ -41,7 +41,7 @@ SELECT seq FROM outbox_events FORCE INDEX (outbox_events_due) WHERE state = 2 AN
 SELECT seq FROM outbox_events FORCE INDEX (outbox_events_due) WHERE state = 1 AND due_ms < ? ORDER BY due_ms, seq LIMIT ? FOR UPDATE SKIP LOCKED;
 
 -- oldestPending
-SELECT created_ms FROM outbox_events FORCE INDEX (outbox_events_pending) WHERE state = 0 ORDER BY seq LIMIT 1;
+SELECT created_ms FROM outbox_events WHERE seq = (SELECT MIN(seq) FROM outbox_events FORCE INDEX (outbox_events_pending) WHERE state = 0);
 
 -- purgeDead
 DELETE FROM outbox_events WHERE seq IN (?, ?) AND state = 2;

@@ -41,7 +41,7 @@ SELECT seq FROM outbox_events WHERE state = 2 AND due_ms < $1 ORDER BY due_ms, s
 SELECT seq FROM outbox_events WHERE state = 1 AND due_ms < $1 ORDER BY due_ms, seq LIMIT $2 FOR UPDATE SKIP LOCKED;
 
 -- oldestPending
-SELECT created_ms FROM outbox_events WHERE state = 0 ORDER BY seq LIMIT 1;
+SELECT created_ms FROM outbox_events WHERE seq = (SELECT MIN(seq) FROM outbox_events WHERE state = 0);
 
 -- purgeDead
 DELETE FROM outbox_events WHERE seq IN ($1, $2) AND state = 2;

@@ -55,9 +55,11 @@ UPDATE outbox_events SET attempts = attempts + ?, total_attempts = total_attempt
 -- countClaimed
 SELECT COUNT(*) FROM outbox_events WHERE seq IN (?, ?) AND claimed_by = ? AND state = 0;
 
--- deleteDeadRelays
-DELETE FROM outbox_relays WHERE until_ms < (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000) - ? AND in_hand = ''
-AND id NOT IN (SELECT owner FROM outbox_leases);
+-- deadRelays
+SELECT id FROM outbox_relays WHERE until_ms < (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000) - ? AND id NOT IN (SELECT owner FROM outbox_leases);
+
+-- deleteDead
+DELETE FROM outbox_relays WHERE id = ? AND until_ms < (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000) - ? AND in_hand = '';
 
 -- deleteRelay
 DELETE FROM outbox_relays WHERE id = ?;
@@ -88,7 +90,7 @@ INSERT INTO outbox_relays (id, host, process, order_name, since_ms, seen_ms, unt
 VALUES (?, ?, ?, ?, (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000), (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000), (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000) + ?);
 
 -- lockEvent
-SELECT attempts, first_failed_ms FROM outbox_events WHERE seq = ? AND state = 0 FOR UPDATE;
+SELECT id, topic, event_key, attempts, first_failed_ms FROM outbox_events WHERE seq = ? AND state = 0 FOR UPDATE;
 
 -- lockLease
 SELECT owner, token, until_ms, lease_ms FROM outbox_leases WHERE name = ? FOR UPDATE;

@@ -55,9 +55,11 @@ UPDATE outbox_events SET attempts = attempts + $1, total_attempts = total_attemp
 -- countClaimed
 SELECT COUNT(*) FROM outbox_events WHERE seq IN ($1, $2) AND claimed_by = $3 AND state = 0;
 
--- deleteDeadRelays
-DELETE FROM outbox_relays WHERE until_ms < ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT) - $1 AND in_hand = ''
-AND id NOT IN (SELECT owner FROM outbox_leases);
+-- deadRelays
+SELECT id FROM outbox_relays WHERE until_ms < ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT) - $1 AND id NOT IN (SELECT owner FROM outbox_leases);
+
+-- deleteDead
+DELETE FROM outbox_relays WHERE id = $1 AND until_ms < ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT) - $2 AND in_hand = '';
 
 -- deleteRelay
 DELETE FROM outbox_relays WHERE id = $1;
@@ -88,7 +90,7 @@ INSERT INTO outbox_relays (id, host, process, order_name, since_ms, seen_ms, unt
 VALUES ($1, $2, $3, $4, ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT), ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT), ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT) + $5);
 
 -- lockEvent
-SELECT attempts, first_failed_ms FROM outbox_events WHERE seq = $1 AND state = 0 FOR UPDATE;
+SELECT id, topic, event_key, attempts, first_failed_ms FROM outbox_events WHERE seq = $1 AND state = 0 FOR UPDATE;
 
 -- lockLease
 SELECT owner, token, until_ms, lease_ms FROM outbox_leases WHERE name = $1 FOR UPDATE;
