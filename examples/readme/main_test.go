@@ -1,0 +1,36 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestTheReadmeShowsThisProgram(t *testing.T) {
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, err := os.ReadFile("main.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(readme), "```go\n"+string(program)+"```") {
+		t.Error("README.md does not show examples/readme/main.go as it is")
+	}
+}
+
+func TestTheProgramPublishesItsEvent(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "readme")
+	if out, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	cmd := exec.Command(program)
+	cmd.Dir = t.TempDir()
+	out, err := cmd.CombinedOutput()
+	if want := "published orders.placed order-1 {\"total\":4200}\n"; err != nil || string(out) != want {
+		t.Errorf("%v\n%s, want %s", err, out, want)
+	}
+}
