@@ -13,6 +13,9 @@ var errGoexit = errors.New("the publisher called runtime.Goexit")
 // handOver calls the publisher for the events and gives one error each. A panic is an error with its stack. On
 // runtime.Goexit it does not return: the goroutine's owner sees to that.
 func (r *Relay) handOver(ctx context.Context, events []*event) (errs []error) {
+	if err := events[0].broken; err != nil { // such a row goes by itself
+		return []error{Permanent(err)}
+	}
 	ctx, cancel := context.WithTimeout(ctx, r.opts.PublishTimeout)
 	defer cancel()
 	defer func() {
