@@ -8,30 +8,43 @@ import (
 	"strings"
 )
 
+// machineCache is where root unpacks MySQL; /root is closed to the user that the server runs as.
+const machineCache = "/var/cache/sqloutbox"
+
 // treeDir is where MySQL is unpacked, once a machine and outside the checkout. OUTBOX_TEST_CACHE names another parent.
 func treeDir() (string, error) {
 	cache := os.Getenv("OUTBOX_TEST_CACHE")
 	switch {
 	case cache != "":
 	case os.Getuid() == 0:
-		cache = "/var/cache/sqloutbox" // /root is closed to the user that the server runs as
+		cache = machineCache
 	default:
 		dir, err := os.UserCacheDir()
 		if err != nil {
-			return "", err
+			return "", fmt.Errorf("find the cache directory: %w", err)
 		}
 		cache = filepath.Join(dir, "sqloutbox")
 	}
-	return filepath.Join(cache, "mysql-sid"), nil
+	return filepath.Join(cache, treeName), nil
 }
 
-// findTree returns the unpacked MySQL, run in place through its own loader: it was built against a newer C library
-// than this machine's.
+const treeName = "mysql-sid"
+
+// findTree returns this user's unpacked MySQL, or the one that root has unpacked for the machine.
 func findTree() (programs, bool) {
-	root, err := treeDir()
-	if err != nil {
+	if root, err := treeDir(); err == nil {
+		if p, ok := treePrograms(root); ok {
+			return p, true
+		}
+	}
+	if os.Getenv("OUTBOX_TEST_CACHE") != "" {
 		return programs{}, false
 	}
+	return treePrograms(filepath.Join(machineCache, treeName))
+}
+
+// treePrograms runs MySQL in place through its own loader: it was built against a newer C library than this machine's.
+func treePrograms(root string) (programs, bool) {
 	loaders, _ := filepath.Glob(filepath.Join(root, "usr/lib/*-linux-gnu*/ld-linux*.so*"))
 	server := filepath.Join(root, "usr/sbin/mysqld")
 	if len(loaders) == 0 || !executable(server) {

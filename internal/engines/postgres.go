@@ -70,6 +70,9 @@ func executable(path string) bool {
 // installPostgres takes care that the package leaves no server behind: without the setting it makes a cluster and
 // starts it on port 5432.
 func installPostgres(s *steps) error {
+	if err := aptUsable(); err != nil {
+		return err
+	}
 	const conf = "/etc/postgresql-common/createcluster.conf"
 	before, err := os.ReadFile(conf)
 	if err == nil {
