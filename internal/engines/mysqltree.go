@@ -78,23 +78,28 @@ func unpackMySQL(s *steps) error {
 	if err := os.MkdirAll(parent, 0o755); err != nil {
 		return err
 	}
-	half, err := os.MkdirTemp(parent, "unpacking-")
+	unlock, err := lockFile(s.ctx, filepath.Join(parent, "lock"))
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(half)
+	defer unlock()
+	if _, ok := treePrograms(root); ok {
+		return nil // another process was first
+	}
+	half := root + ".half"
+	if err := os.RemoveAll(half); err != nil {
+		return err
+	}
+	if err := os.Mkdir(half, 0o755); err != nil {
+		return err
+	}
 	s.say("unpacking MySQL from Debian's sid into %s (about 20 s)", root)
 	// sid's index may be older than it says it is good for when it comes from a snapshot.
 	err = s.run("mmdebstrap", "--quiet", "--variant=extract", "--aptopt=Acquire::Check-Valid-Until \"false\"",
 		"--include=mysql-server-core", "sid", half)
 	if err != nil {
+		_ = os.RemoveAll(half)
 		return fmt.Errorf("unpack MySQL: %w", err)
 	}
-	if err := os.Chmod(half, 0o755); err != nil {
-		return err
-	}
-	if err := os.Rename(half, root); err != nil && !executable(filepath.Join(root, "usr/sbin/mysqld")) {
-		return err // not that another process was first
-	}
-	return nil
+	return os.Rename(half, root)
 }

@@ -33,7 +33,8 @@ func postgres() product {
 				"-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=")
 		},
 		install: installPostgres,
-		image:   image{name: "postgres:17", port: 5432, env: []string{"POSTGRES_HOST_AUTH_METHOD=trust"}},
+		image: image{name: "postgres:17", port: 5432, env: []string{
+			"POSTGRES_HOST_AUTH_METHOD=trust", "POSTGRES_INITDB_ARGS=-E UTF8 --locale=C.UTF-8"}},
 	}
 }
 
