@@ -11,7 +11,6 @@ import (
 	"github.com/sqloutbox/sqloutbox/dialect/mysql"
 	"github.com/sqloutbox/sqloutbox/dialect/postgres"
 	"github.com/sqloutbox/sqloutbox/dialect/sqlite"
-	"github.com/sqloutbox/sqloutbox/internal/engines"
 	"github.com/sqloutbox/sqloutbox/internal/stubdb"
 )
 
@@ -114,22 +113,6 @@ func TestCheckRefusesReadOnlySessions(t *testing.T) {
 		db, _ := open(t, readOnly(d, url))
 		wantRefusal(t, d, db, "read-only")
 	})
-}
-
-// The real switch, where the account may turn it: an account with all rights could write, and is refused too.
-func TestCheckRefusesAServerThatWasMadeReadOnly(t *testing.T) {
-	for _, name := range engines.Names() {
-		if name != "mysql" && name != "mariadb" {
-			continue
-		}
-		t.Run(name, func(t *testing.T) {
-			db, d := open(t, engines.Get(t, name).NewDatabase(t))
-			exec(t, db, "CREATE TABLE host (id BIGINT PRIMARY KEY)")
-			exec(t, db, "SET GLOBAL read_only = 1")
-			t.Cleanup(func() { db.Exec("SET GLOBAL read_only = 0") })
-			wantRefusal(t, d, db, "read-only", "@@global.read_only")
-		})
-	}
 }
 
 func TestCheckRefusesASQLiteFileThatCannotBeWritten(t *testing.T) {
