@@ -20,7 +20,7 @@ type env struct {
 }
 
 // patience bounds every wait for something that must happen. It is for a machine under load: nothing waits this long.
-const patience = 30 * time.Second
+const patience = 15 * time.Second
 
 func (t *env) dialect() dialect.Dialect { return t.h.Dialect }
 
