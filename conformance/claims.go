@@ -94,7 +94,7 @@ func claimsLate(t *env) {
 			t.Errorf("%s: the late outcome changed what another has claimed:%s\nbefore:%s", name, describe(after), describe(second))
 		}
 		if a.Refused() == 0 {
-			t.Errorf("%s: no outcome was counted as refused", name)
+			t.Errorf("%s: no outcome was counted as refused:%s\nbefore:%s", name, describe(after), describe(second))
 		}
 		close(h.open)
 		if err := await(t, "the second is done", doneB); err != nil {

@@ -47,10 +47,11 @@ type model struct {
 	made   int
 	steps  []string // what was done, for the failure's text
 
-	inner     func()          // run inside of the next hand-over
-	untouched map[string]bool // outcomes for these change nothing: they are another's by now
-	ignoreAll bool            // nor do any others
-	crash     int             // hand-overs until the relay dies; 0: it lives
+	inner     func(msg relay.Message) // run inside of the next hand-over
+	untouched map[string]bool         // outcomes for these change nothing: they are another's by now
+	late      int64                   // nor do those under this token or an older one
+	suspect   string                  // may be charged for a crash: its owner was overtaken with it in hand, and looks dead
+	crash     int                     // hand-overs until the relay dies; 0: it lives
 	handed    []string
 }
 
@@ -176,26 +177,30 @@ func (m *model) overtaken() {
 	a, b := m.relays[i], m.relays[(i+1)%len(m.relays)]
 	refused := a.Refused()
 	paused := false
-	m.inner = func() {
+	m.inner = func(msg relay.Message) {
 		paused = true
 		if m.order == relay.OrderTotal {
 			m.t.expireLease()
 		} else {
 			m.t.expireClaims()
 		}
-		m.handed = nil
+		m.handed, m.suspect = nil, msg.ID
 		m.t.once(b)
+		m.learnCharge(msg.ID)
+		m.makeDue()
 		m.untouched = map[string]bool{}
 		for _, id := range m.handed {
 			m.untouched[id] = true
 		}
-		m.ignoreAll = m.order == relay.OrderTotal
+		if m.order == relay.OrderTotal {
+			m.late, m.untouched = msg.Token, nil
+		}
 	}
 	_, err := a.RunOnce(m.t.ctx())
 	if !paused {
 		m.inner = nil
 	}
-	m.untouched, m.ignoreAll = nil, false
+	m.untouched, m.late, m.suspect = nil, 0, ""
 	if err != nil && m.order == relay.OrderNone {
 		m.t.Errorf("overtaken pass: %v", err)
 	}
