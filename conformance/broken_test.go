@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sqloutbox/sqloutbox/conformance"
 	"github.com/sqloutbox/sqloutbox/conformance/internal/hookdb"
@@ -85,6 +86,7 @@ func TestBrokenOnPurposeIsCaughtByTheCaseThatNamesTheRule(t *testing.T) {
 					whole[m.rule] = true
 				}
 				h := harness(e, 0)
+				h.Patience = 4 * time.Second // some faults show only as something that does not happen
 				m.breakIt(&h)
 				failures := watch(t, c, h)
 				if len(failures) == 0 {

@@ -118,7 +118,7 @@ func leaseNoRenewal(t *env) {
 		select {
 		case <-ctx.Done():
 			causes <- context.Cause(ctx)
-		case <-time.After(patience):
+		case <-time.After(t.h.Patience):
 			causes <- errors.New("the lease was renewed, or its end not seen")
 		}
 		return errNo

@@ -22,6 +22,9 @@ func (m *model) answer(_ context.Context, msg relay.Message) error {
 	}
 	k := m.events[msg.ID]
 	err := m.choose()
+	if m.isLate(msg) && !relay.IsUnavailable(err) {
+		m.refused++
+	}
 	if k == nil || m.isLate(msg) {
 		return err
 	}

@@ -71,6 +71,9 @@ func PublisherCases() []PublisherCase {
 	}
 }
 
+// stillRunning is when a publisher that has not returned is given up on.
+const stillRunning = 30 * time.Second
+
 type publisherEnv struct {
 	testing.TB
 	h PublisherHarness
@@ -123,8 +126,8 @@ func (t *publisherEnv) publish(ctx context.Context, ms ...relay.Message) (errs [
 			t.Errorf("%d answers for %d messages", len(r.errs), len(ms))
 		}
 		return r.errs
-	case <-time.After(patience):
-		t.Fatalf("it did not return within %v", patience)
+	case <-time.After(stillRunning):
+		t.Fatalf("it did not return within %v", stillRunning)
 		return nil
 	}
 }

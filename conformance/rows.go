@@ -70,7 +70,7 @@ func (t *env) record(id string) record {
 // checkTables looks for rows that no history could have left behind. It runs when everything has ended.
 func (s *space) checkTables(t testing.TB) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), s.h.Patience)
 	defer cancel()
 	all, err := records(ctx, s.db, s.sql)
 	if err != nil {
