@@ -16,6 +16,10 @@ type event struct {
 	readAt      int64 // ms: the database's clock when it was read
 	read        instant
 	broken      error // the row can't be handed over: why
+
+	scope string    // of order: one event of it at a time, in order
+	guard *deadline // until when it is ours
+	claim *claim    // in OrderNone
 }
 
 // eventColumns are read in the order of scanEvent. The clock is a scalar subquery: computed once, not once a row.
@@ -53,23 +57,23 @@ func (e *event) size() int { return len(e.msg.Payload) + len(e.msg.ID) + len(e.m
 const maxBatchBytes = 16 << 20
 
 // readEvents reads to the end, or to the byte bound, so that the connection is free again.
-func (r *Relay) readEvents(rows *sql.Rows) ([]*event, error) {
+func (r *Relay) readEvents(rows *sql.Rows) (out []*event, cut bool, err error) {
 	defer rows.Close()
-	var out []*event
 	bytes, read := 0, r.now()
 	for rows.Next() {
 		e, err := scanEvent(rows)
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		e.read = read
 		out = append(out, e)
 		if bytes += e.size(); bytes > maxBatchBytes {
+			cut = true
 			break
 		}
 	}
 	if err := rows.Err(); err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	return out, rows.Close()
+	return out, cut, rows.Close()
 }

@@ -39,7 +39,7 @@ func TestACrashIsChargedToItsCulpritAlone(t *testing.T) {
 	s := &session{r: &Relay{opts: Options{MaxAttempts: 3}}}
 	goOn := func(events ...*event) []*event {
 		batch := s.choose(hand, events)
-		hand = s.handOf(hand, batch)
+		hand = s.noteOf(hand, batch)
 		return batch
 	}
 	ev := func(seq int64) *event { return &event{msg: Message{Seq: seq}} }

@@ -130,7 +130,7 @@ func (s *session) readRow(ctx context.Context, tx dialect.Tx) error {
 		return err
 	}
 	s.version = version
-	s.hand, err = decodeInHand(text)
+	s.noted, err = decodeInHand(text)
 	return err
 }
 
@@ -150,7 +150,7 @@ func (s *session) takeOver(ctx context.Context, tx dialect.Tx, row *leaseRow) (b
 	if _, err := execTx(ctx, tx, r.sql.SQL(takeRelay), row.token+1, left.encode(), s.id); err != nil {
 		return nil, err
 	}
-	s.hand, s.version = left, s.version+1
+	s.noted, s.version = left, s.version+1
 	lease := r.opts.Lease.Milliseconds()
 	_, err = execTx(ctx, tx, r.sql.SQL(takeLease), s.id, lease, lease, totalLease)
 	return buried, err
@@ -201,7 +201,7 @@ func (s *session) renewLease(ctx context.Context, tx dialect.Tx, token int64) er
 // release hands the lease over at once. Suspects stay in the row for the next owner to find.
 func (s *session) release(ctx context.Context) {
 	token := s.ownedToken()
-	keep := !s.hand.empty()
+	keep := !s.noted.empty()
 	if token != 0 && !s.isLost() {
 		owner := ""
 		if keep {

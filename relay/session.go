@@ -46,8 +46,9 @@ type session struct {
 
 	// Used by the relay's loop alone.
 	version int64         // of the row
-	hand    inHand        // as noted in the row
-	unknown bool          // a settlement's commit has an unknown outcome
+	noted   inHand        // what is in hand, as the row says
+	noting  inHand        // what the transaction under way says
+	unknown *turn         // whose commit has an unknown outcome
 	probed  time.Duration // when the last probe was, by r.now().mono
 	claims  int64         // claims made so far
 }

@@ -13,7 +13,7 @@ func TestStatementsAreHeldInGoldenFiles(t *testing.T) {
 		"insertLease": insertLease, "lookLease": lookLease, "lockLease": lockLease, "takeLease": takeLease,
 		"extendLease": extendLease, "freeLease": freeLease, "readClock": readClock,
 		"lockEvent": lockEvent, "chargeEvent": chargeEvent, "chargeDead": chargeDead,
-		"lookPending": lookPending, "probe": probe, "oldestDead": oldestDead, "dueScheduled": dueScheduled,
+		"lookPending": lookPending, "lookBeside": lookBeside, "probe": probe, "oldestDead": oldestDead, "dueScheduled": dueScheduled,
 		"promote": promote, "park": park,
 		"fence": fence, "settleDelete": settleDelete, "settleKeep": settleKeep, "settleFailed": settleFailed,
 		"settleDead": settleDead,

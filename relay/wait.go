@@ -24,7 +24,7 @@ func (w *idleWait) next(o Options) time.Duration {
 }
 
 // afterError is the wait after a statement that failed: from 50 ms, doubling to 5 s.
-func (w *idleWait) afterError(Options) time.Duration {
+func (w *idleWait) afterError() time.Duration {
 	w.fails++
 	return jitter(backoff(50*time.Millisecond, 5*time.Second, w.fails))
 }
@@ -51,12 +51,16 @@ func (r *Relay) pause(ctx context.Context, s *session, d time.Duration, byWake b
 // awaitWork waits until a look may find something: one cheap statement per idle wait. headWait is how long the head
 // has to wait, if that is why nothing was handed over.
 func (r *Relay) awaitWork(ctx context.Context, s *session, idle *idleWait, headWait time.Duration) error {
+	if headWait <= 0 { // due, but in another relay's hands for the moment: that is not the same as nothing to do
+		r.pause(ctx, s, jitter(10*time.Millisecond), true)
+		return nil
+	}
 	wait := headWait
 	for ctx.Err() == nil && !s.isLost() {
 		if r.pause(ctx, s, min(idle.next(r.opts), max(wait, time.Millisecond)), true) {
 			return nil
 		}
-		if s.deadline.over() || ctx.Err() != nil {
+		if ctx.Err() != nil || s.isLost() {
 			return nil
 		}
 		signs, err := s.probeNow(ctx)

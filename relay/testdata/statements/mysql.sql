@@ -98,6 +98,10 @@ SELECT owner, token, until_ms, lease_ms FROM outbox_leases WHERE name = ? FOR UP
 -- lockRelay
 SELECT in_hand, version FROM outbox_relays WHERE id = ? FOR UPDATE;
 
+-- lookBeside
+SELECT seq, id, topic, event_key, headers, payload, created_ms, due_ms, attempts, total_attempts, first_failed_ms, (SELECT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000))
+FROM outbox_events FORCE INDEX (outbox_events_pending) WHERE state = 0 AND seq NOT IN (?, ?) ORDER BY seq LIMIT ?;
+
 -- lookLease
 SELECT owner, token, until_ms, lease_ms, (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000) FROM outbox_leases WHERE name = ?;
 

@@ -98,6 +98,10 @@ SELECT owner, token, until_ms, lease_ms FROM outbox_leases WHERE name = $1 FOR U
 -- lockRelay
 SELECT in_hand, version FROM outbox_relays WHERE id = $1 FOR UPDATE;
 
+-- lookBeside
+SELECT seq, id, topic, event_key, headers, payload, created_ms, due_ms, attempts, total_attempts, first_failed_ms, (SELECT ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT))
+FROM outbox_events WHERE state = 0 AND seq NOT IN ($1, $2) ORDER BY seq LIMIT $3;
+
 -- lookLease
 SELECT owner, token, until_ms, lease_ms, ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT) FROM outbox_leases WHERE name = $1;
 

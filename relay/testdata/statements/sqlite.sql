@@ -98,6 +98,10 @@ SELECT owner, token, until_ms, lease_ms FROM outbox_leases WHERE name = ?;
 -- lockRelay
 SELECT in_hand, version FROM outbox_relays WHERE id = ?;
 
+-- lookBeside
+SELECT seq, id, topic, event_key, headers, payload, created_ms, due_ms, attempts, total_attempts, first_failed_ms, (SELECT (CAST(unixepoch('subsec') * 1000 AS INTEGER)))
+FROM outbox_events INDEXED BY outbox_events_pending WHERE state = 0 AND seq NOT IN (?, ?) ORDER BY seq LIMIT ?;
+
 -- lookLease
 SELECT owner, token, until_ms, lease_ms, (CAST(unixepoch('subsec') * 1000 AS INTEGER)) FROM outbox_leases WHERE name = ?;
 
