@@ -34,16 +34,17 @@ func (m *migrator) check(ctx context.Context) error {
 		return err
 	}
 	lacking := strings.Join(lacks, ", ")
+	missing := m.files.missing(applied)
 	ahead := versioned && len(applied) > 0 && slices.Max(applied) > m.files.latest()
 	switch {
-	case none:
+	case none && len(missing) > 0:
 		return fmt.Errorf("%w: there is no %s: run migrations.Up", ErrSchemaMissing, lacking)
 	case ahead && lacking != "":
-		return fmt.Errorf("%w and lacks %s: use a newer version of the library", ErrSchemaAhead, lacking)
+		return fmt.Errorf("%w, and %w: there is no %s: use a newer version of the library", ErrSchemaAhead, ErrSchemaDamaged, lacking)
 	case ahead:
 		return fmt.Errorf("%w: it is at %d, the library at %d", ErrSchemaAhead, slices.Max(applied), m.files.latest())
-	case versioned && len(m.files.missing(applied)) > 0:
-		return fmt.Errorf("%w: %s not applied: run migrations.Up", ErrSchemaBehind, describe(m.files.missing(applied)))
+	case versioned && len(missing) > 0:
+		return fmt.Errorf("%w: %s not applied: run migrations.Up", ErrSchemaBehind, describe(missing))
 	case versioned && lacking != "":
 		return fmt.Errorf("%w: all migrations are noted as applied, but there is no %s", ErrSchemaDamaged, lacking)
 	case lacking != "":

@@ -9,10 +9,10 @@ var (
 	ErrSchemaMissing = errors.New("the outbox's tables don't exist")
 	// ErrSchemaBehind: something that this library needs has not been made yet.
 	ErrSchemaBehind = errors.New("the outbox's schema is behind")
-	// ErrSchemaAhead: a newer version of this library has migrated. If the message names nothing that is missing, all
-	// that this version needs is there, and a caller may go on.
+	// ErrSchemaAhead: a newer version of this library has migrated. Within a major version all that this one needs is
+	// still there, and a caller may go on; otherwise the error is ErrSchemaDamaged too.
 	ErrSchemaAhead = errors.New("the outbox's schema is newer than this library")
-	// ErrSchemaDamaged: the version table notes every migration, and yet something is missing or different.
+	// ErrSchemaDamaged: the version table notes every migration, and yet something is missing.
 	ErrSchemaDamaged = errors.New("the outbox's schema is damaged")
 	// ErrSchemaUnversioned: tables exist, but no version table; something else than Up made them.
 	ErrSchemaUnversioned = errors.New("the outbox's tables were not made by migrations.Up")

@@ -1,6 +1,7 @@
 package migrations
 
 import (
+	"bytes"
 	"embed"
 	"fmt"
 	"io/fs"
@@ -9,8 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"bytes"
 )
 
 // FS holds the files as they are, with the default names, in the folders postgres, mysql (MariaDB too) and sqlite.

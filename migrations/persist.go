@@ -2,6 +2,7 @@ package migrations
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"time"
 
@@ -27,7 +28,7 @@ func (m *migrator) persist(ctx context.Context, step func(context.Context) error
 	count := m.count(ctx)
 	for tries := 1; ; tries++ {
 		err := step(ctx)
-		if err == nil || ctx.Err() != nil {
+		if err == nil || ctx.Err() != nil || isFinal(err) {
 			return err
 		}
 		now := m.count(ctx)
@@ -48,6 +49,11 @@ func (m *migrator) persist(ctx context.Context, step func(context.Context) error
 		}
 		pause = min(pause*2, maxPause)
 	}
+}
+
+// isFinal reports whether err is this package's own verdict on what it has read, which another try would repeat.
+func isFinal(err error) bool {
+	return errors.Is(err, ErrSchemaDamaged) || errors.Is(err, ErrSchemaAhead) || errors.Is(err, ErrSchemaUnversioned)
 }
 
 // count is how many migrations are applied, -1 if there is no version table and -2 if the database doesn't say.

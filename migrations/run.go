@@ -11,8 +11,26 @@ import (
 )
 
 // up takes all steps that are missing. It may fail because another process takes the same step at the same time;
-// persist then calls it again.
+// persist then calls it again. Where nothing is missing it only reads, so that an account without the right to make
+// tables may call it.
 func (m *migrator) up(ctx context.Context) error {
+	applied, _, err := m.versions(ctx)
+	if err != nil {
+		return err
+	}
+	if len(m.files.missing(applied)) > 0 {
+		if err := m.applyMissing(ctx); err != nil {
+			return err
+		}
+	}
+	err = m.check(ctx)
+	if errors.Is(err, ErrSchemaAhead) && !errors.Is(err, ErrSchemaDamaged) {
+		return nil
+	}
+	return err
+}
+
+func (m *migrator) applyMissing(ctx context.Context) error {
 	if err := m.ensureSchema(ctx); err != nil {
 		return err
 	}
@@ -23,13 +41,8 @@ func (m *migrator) up(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := provider.Up(ctx); err != nil {
-		return err
-	}
-	if err := m.check(ctx); err != nil && !errors.Is(err, ErrSchemaAhead) {
-		return err
-	}
-	return nil
+	_, err = provider.Up(ctx)
+	return err
 }
 
 func (m *migrator) down(ctx context.Context) error {

@@ -56,27 +56,27 @@ func checkShared(ctx context.Context, db *sql.DB) error {
 	return nil
 }
 
-// checkWritable takes the write lock and gives it back. A lock that others hold proves as much.
+// checkWritable writes and takes it back. The write lock alone proves nothing: on a database that can't be written,
+// BEGIN IMMEDIATE quietly begins a reading transaction. A lock that others hold does prove it.
 func (s sqlite) checkWritable(ctx context.Context, db *sql.DB) error {
-	var queryOnly bool
-	if err := db.QueryRowContext(ctx, "PRAGMA query_only").Scan(&queryOnly); err != nil {
-		return fmt.Errorf("ask for query_only: %w", err)
-	}
-	if queryOnly {
-		return errors.New("the database is read-only: the DSN sets query_only")
-	}
-	tx, err := s.Begin(ctx, db)
-	if err == nil {
-		err = tx.Rollback()
-	}
+	err := s.tryToWrite(ctx, db)
 	switch s.Classify(err) {
 	case dialect.Conflict:
 		return nil
 	case dialect.ReadOnly:
-		return fmt.Errorf("the database is read-only: check the DSN and the permissions of the file and its directory: %w", err)
+		return fmt.Errorf("the database is read-only: look for mode=ro or query_only in the DSN, and at the permissions of the file and its directory: %w", err)
 	}
 	if err != nil {
-		return fmt.Errorf("take the write lock: %w", err)
+		return fmt.Errorf("try to write: %w", err)
 	}
 	return nil
+}
+
+func (s sqlite) tryToWrite(ctx context.Context, db *sql.DB) error {
+	tx, err := s.Begin(ctx, db)
+	if err != nil {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, "CREATE TABLE outbox_writable_check (n BIGINT)")
+	return errors.Join(err, tx.Rollback())
 }

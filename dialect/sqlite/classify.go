@@ -12,15 +12,15 @@ import (
 
 // Result codes (sqlite.org/rescode.html). The low byte is the primary code, the rest says more.
 const (
-	sqliteError    = 1
-	sqliteBusy     = 5
-	sqliteLocked   = 6
-	sqliteReadOnly = 8
-	sqliteInterupt = 9
-	sqliteIOErr    = 10
-	sqliteCantOpen = 14
-	sqliteProtocol = 15
-	sqliteSchema   = 17
+	sqliteError     = 1
+	sqliteBusy      = 5
+	sqliteLocked    = 6
+	sqliteReadOnly  = 8
+	sqliteInterrupt = 9
+	sqliteIOErr     = 10
+	sqliteCantOpen  = 14
+	sqliteProtocol  = 15
+	sqliteSchema    = 17
 
 	sqliteAbortRollback        = 4 | 2<<8
 	sqliteConstraintPrimaryKey = 19 | 6<<8
@@ -56,10 +56,10 @@ func (sqlite) Classify(err error) dialect.Class {
 func classOfPrimary(primary int) dialect.Class {
 	switch primary {
 	case sqliteBusy, // also BUSY_SNAPSHOT (517), which no time-out helps against
-		sqliteLocked,   // a shared cache
-		sqliteProtocol, // too many processes opening the WAL at once
-		sqliteSchema,   // the tables changed faster than the statement could be prepared again
-		sqliteInterupt: // sqlite3_interrupt by the host; a cancelled context gives the context's error
+		sqliteLocked,    // a shared cache
+		sqliteProtocol,  // too many processes opening the WAL at once
+		sqliteSchema,    // the tables changed faster than the statement could be prepared again
+		sqliteInterrupt: // sqlite3_interrupt by the host; a cancelled context gives the context's error
 		return dialect.Conflict
 	case sqliteReadOnly:
 		return dialect.ReadOnly

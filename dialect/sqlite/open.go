@@ -6,9 +6,13 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
+	"time"
 
-	_ "modernc.org/sqlite" // registers the driver "sqlite"
+	driversqlite "modernc.org/sqlite"
 )
+
+// busyTimeout is how long a connection waits for another writer.
+const busyTimeout = 10 * time.Second
 
 // settings are what Open adds, each unless the DSN sets it in any of the driver's spellings.
 var settings = [...]struct {
@@ -16,8 +20,8 @@ var settings = [...]struct {
 	keys   []string // DSN parameters that set the same
 	pragma string   // the name that a _pragma parameter would use
 }{
-	// Wait for another writer for up to ten seconds, not at all by default.
-	{"_pragma=busy_timeout(10000)", []string{"_busy_timeout", "_timeout"}, "busy_timeout"},
+	// By default it doesn't wait at all.
+	{fmt.Sprintf("_pragma=busy_timeout(%d)", busyTimeout.Milliseconds()), []string{"_busy_timeout", "_timeout"}, "busy_timeout"},
 	// Readers and the writer don't wait for each other. It is a property of the file and stays with it.
 	{"_pragma=journal_mode(WAL)", []string{"_journal_mode", "_journal"}, "journal_mode"},
 	// A commit is on the disk before it is reported. With NORMAL, a power cut in WAL mode may take back the last
@@ -40,10 +44,11 @@ func Open(dsn string) (*sql.DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open sqlite: %w", err)
 	}
-	db, err := sql.Open("sqlite", full)
+	plain, err := driversqlite.NewConnector(full)
 	if err != nil {
 		return nil, fmt.Errorf("open sqlite: %w", err)
 	}
+	db := sql.OpenDB(connector{plain})
 	if inMemory(dsn) {
 		db.SetMaxOpenConns(1)
 	}

@@ -1,0 +1,171 @@
+package dialect_test
+
+import (
+	"database/sql"
+	"database/sql/driver"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sqloutbox/sqloutbox/dialect"
+	"github.com/sqloutbox/sqloutbox/dialect/mysql"
+	"github.com/sqloutbox/sqloutbox/dialect/postgres"
+	"github.com/sqloutbox/sqloutbox/dialect/sqlite"
+	"github.com/sqloutbox/sqloutbox/internal/engines"
+	"github.com/sqloutbox/sqloutbox/internal/stubdb"
+)
+
+func wantRefusal(t *testing.T, d dialect.Dialect, db *sql.DB, parts ...string) {
+	t.Helper()
+	err := d.Check(t.Context(), db)
+	if err == nil {
+		t.Errorf("the %s dialect accepts it; want an error with %q", d.Name(), parts)
+		return
+	}
+	for _, part := range parts {
+		if !strings.Contains(err.Error(), part) {
+			t.Errorf("%v: doesn't say %q", err, part)
+		}
+	}
+}
+
+func TestCheckAcceptsTheEnginesAndKeepsNoConnection(t *testing.T) {
+	each(t, func(t *testing.T, db *sql.DB, d dialect.Dialect) {
+		db.SetMaxOpenConns(1)
+		for range 2 {
+			if err := d.Check(t.Context(), db); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
+
+func TestCheckNamesTheRightDialectForAPoolOfAnotherKind(t *testing.T) {
+	dialects := []dialect.Dialect{postgres.New(), mysql.New(), sqlite.New()}
+	each(t, func(t *testing.T, db *sql.DB, right dialect.Dialect) {
+		for _, d := range dialects {
+			if d.Name() != right.Name() {
+				wantRefusal(t, d, db, "the "+d.Name()+" dialect", "use dialect/"+right.Name())
+			}
+		}
+	})
+}
+
+func TestCheckRefusesOldAndStrangeServers(t *testing.T) {
+	version := func(text string) stubdb.Answers {
+		return stubdb.Answers{"SELECT version()": {text}}
+	}
+	old := stubdb.Open(stubdb.Answers{
+		"SELECT version()": {"PostgreSQL 9.6.24 on x86_64-pc-linux-gnu"},
+		postgresState:      {int64(90624), false, false},
+	})
+	wantRefusal(t, postgres.New(), old, "too old", "PostgreSQL 10", "9.6.24")
+	wantRefusal(t, postgres.New(), stubdb.Open(version("CockroachDB CCL v23.1.11")), "CockroachDB")
+	wantRefusal(t, mysql.New(), stubdb.Open(version("5.7.44-log")), "too old", "8.0.13", "5.7.44")
+	wantRefusal(t, mysql.New(), stubdb.Open(version("10.5.22-MariaDB")), "too old", "10.6", "10.5.22")
+	wantRefusal(t, mysql.New(), stubdb.Open(version("8.0.11-TiDB-v7.5.0")), "TiDB")
+	wantRefusal(t, mysql.New(), stubdb.Open(version("CockroachDB CCL v23.1.11")), "CockroachDB")
+	wantRefusal(t, sqlite.New(), stubdb.Open(stubdb.Answers{"SELECT sqlite_version()": {"3.41.2"}}), "too old", "3.42", "3.41.2")
+	for _, d := range []dialect.Dialect{postgres.New(), mysql.New(), sqlite.New()} {
+		wantRefusal(t, d, stubdb.Open(nil), "ask for the version", "no answer")
+	}
+}
+
+// postgresState is what Check asks PostgreSQL after its version.
+const postgresState = `
+SELECT current_setting('server_version_num')::BIGINT,
+       pg_is_in_recovery(),
+       current_setting('transaction_read_only') = 'on'`
+
+func TestCheckRefusesAStandbyAndAReplica(t *testing.T) {
+	standby := stubdb.Open(stubdb.Answers{
+		"SELECT version()": {"PostgreSQL 15.18 (Debian 15.18-0+deb12u1)"},
+		postgresState:      {int64(150018), true, true},
+	})
+	wantRefusal(t, postgres.New(), standby, "read-only standby", "primary")
+
+	replica := func(variable string, value driver.Value) *sql.DB {
+		answers := stubdb.Answers{
+			"SELECT version()":                       {"8.0.36"},
+			"SELECT @@global.read_only":              {int64(0)},
+			"SELECT @@global.innodb_read_only":       {int64(0)},
+			"SELECT @@session.transaction_read_only": {int64(0)},
+			"SELECT @@session.tx_read_only":          {int64(0)},
+		}
+		answers["SELECT "+variable] = []driver.Value{value}
+		return stubdb.Open(answers)
+	}
+	wantRefusal(t, mysql.New(), replica("@@global.read_only", int64(1)), "read-only", "primary")
+	wantRefusal(t, mysql.New(), replica("@@global.read_only", "NO_LOCK_NO_ADMIN"), "read-only", "primary") // MariaDB 12
+	wantRefusal(t, mysql.New(), replica("@@global.innodb_read_only", int64(1)), "read-only", "writer")
+	for _, off := range []driver.Value{int64(0), "OFF", nil} {
+		if err := mysql.New().Check(t.Context(), replica("@@global.read_only", off)); err != nil {
+			t.Errorf("read_only = %v: %v", off, err)
+		}
+	}
+}
+
+func TestCheckRefusesReadOnlySessions(t *testing.T) {
+	eachURL(t, func(t *testing.T, url string) {
+		writer, d := open(t, url)
+		exec(t, writer, "CREATE TABLE host (id BIGINT PRIMARY KEY)")
+		db, _ := open(t, readOnly(d, url))
+		wantRefusal(t, d, db, "read-only")
+	})
+}
+
+// The real switch, where the account may turn it: an account with all rights could write, and is refused too.
+func TestCheckRefusesAServerThatWasMadeReadOnly(t *testing.T) {
+	for _, name := range engines.Names() {
+		if name != "mysql" && name != "mariadb" {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			db, d := open(t, engines.Get(t, name).NewDatabase(t))
+			exec(t, db, "CREATE TABLE host (id BIGINT PRIMARY KEY)")
+			exec(t, db, "SET GLOBAL read_only = 1")
+			t.Cleanup(func() { db.Exec("SET GLOBAL read_only = 0") })
+			wantRefusal(t, d, db, "read-only", "@@global.read_only")
+		})
+	}
+}
+
+func TestCheckRefusesASQLiteFileThatCannotBeWritten(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "app.db")
+	db, d := open(t, "sqlite:"+file)
+	exec(t, db, "CREATE TABLE host (id BIGINT PRIMARY KEY)")
+	for _, address := range []string{"sqlite:" + file + "?_query_only=1", "sqlite:file:" + file + "?mode=ro"} {
+		reader, _ := open(t, address)
+		wantRefusal(t, d, reader, "read-only")
+	}
+	// Somebody else's write lock is no reason.
+	tx, err := d.Begin(t.Context(), db)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tx.Rollback()
+	hasty, _ := open(t, "sqlite:"+file+"?_busy_timeout=10")
+	if err := d.Check(t.Context(), hasty); err != nil {
+		t.Errorf("while another writes: %v", err)
+	}
+}
+
+func TestCheckRefusesAMemoryDatabaseOnSeveralConnections(t *testing.T) {
+	for _, dsn := range []string{":memory:", "file::memory:", "file:name?mode=memory"} {
+		bare, err := sql.Open("sqlite", dsn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer bare.Close()
+		wantRefusal(t, sqlite.New(), bare, "in memory", "SetMaxOpenConns(1)")
+		bare.SetMaxOpenConns(1)
+		if err := sqlite.New().Check(t.Context(), bare); err != nil {
+			t.Errorf("%s on one connection: %v", dsn, err)
+		}
+
+		db, _ := open(t, "sqlite:"+dsn)
+		if err := sqlite.New().Check(t.Context(), db); err != nil {
+			t.Errorf("%s opened by Open: %v", dsn, err)
+		}
+	}
+}

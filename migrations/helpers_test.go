@@ -1,0 +1,78 @@
+package migrations_test
+
+import (
+	"context"
+	"database/sql"
+	"testing"
+
+	"github.com/sqloutbox/sqloutbox/dialect"
+	"github.com/sqloutbox/sqloutbox/dialect/all"
+	"github.com/sqloutbox/sqloutbox/internal/engines"
+	"github.com/sqloutbox/sqloutbox/migrations"
+)
+
+// each runs fn on an empty database of every engine.
+func each(t *testing.T, fn func(t *testing.T, db *sql.DB, d dialect.Dialect)) {
+	t.Helper()
+	engines.Each(t, func(t *testing.T, e *engines.Engine) {
+		db, d := open(t, e.NewDatabase(t))
+		fn(t, db, d)
+	})
+}
+
+// open closes the pool when the test ends.
+func open(t *testing.T, url string) (*sql.DB, dialect.Dialect) {
+	t.Helper()
+	db, d, err := all.Open(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	return db, d
+}
+
+func up(t *testing.T, db *sql.DB, d dialect.Dialect, opts *migrations.Options) {
+	t.Helper()
+	if err := migrations.Up(t.Context(), db, d, opts); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func exec(t *testing.T, e dialect.Execer, query string, args ...any) {
+	t.Helper()
+	if _, err := e.ExecContext(t.Context(), query, args...); err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+}
+
+// column is the first column of all rows that a query answers with.
+func column[T any](t *testing.T, db *sql.DB, query string, args ...any) []T {
+	t.Helper()
+	rows, err := db.QueryContext(context.Background(), query, args...)
+	if err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	defer rows.Close()
+	var values []T
+	for rows.Next() {
+		var value T
+		if err := rows.Scan(&value); err != nil {
+			t.Fatalf("%s: %v", query, err)
+		}
+		values = append(values, value)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	return values
+}
+
+// one is the only value that a query answers with.
+func one[T any](t *testing.T, db *sql.DB, query string, args ...any) T {
+	t.Helper()
+	values := column[T](t, db, query, args...)
+	if len(values) != 1 {
+		t.Fatalf("%s: %d rows", query, len(values))
+	}
+	return values[0]
+}
