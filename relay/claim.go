@@ -14,7 +14,7 @@ import (
 const (
 	// By (state, due_ms, seq), filter and order alike: with a sort, InnoDB would lock every candidate and a second
 	// claimer would see nothing. The clock is a scalar subquery, since PostgreSQL uses no index for a volatile function.
-	claimable = `SELECT ` + eventColumns + `, claimed_by, claim_token
+	claimable = `SELECT ` + eventColumns + `
 FROM {events}{use_due} WHERE state = 0 AND due_ms <= (SELECT {clock}) ORDER BY due_ms, seq LIMIT ?{lock_skip}`
 
 	// The attempt is counted here, before the hand-over, so that a crash counts too.
@@ -52,7 +52,6 @@ const (
 type found struct {
 	fresh  []*event
 	lapsed []*event
-	by     []string // claimed_by of lapsed
 	broken []*event
 	stuck  []int64
 	more   bool // there may be more
@@ -67,20 +66,19 @@ func (r *Relay) findClaimable(ctx context.Context, tx dialect.Tx, room int) (*fo
 	var f found
 	n, bytes := 0, 0
 	for rows.Next() && bytes <= maxBatchBytes {
-		var by string
-		var token int64
-		e, err := scanEvent(rows, &by, &token)
+		e, err := scanEvent(rows)
 		if err != nil {
 			return nil, err
 		}
-		e.read, e.msg.Token, e.scope = r.now(), token+1, e.msg.ID
+		e.read, e.scope = r.now(), e.msg.ID
+		e.msg.Token++ // as the claim will count it
 		switch {
 		case e.broken != nil:
 			f.broken = append(f.broken, e)
 		case r.stuck.holds(e.msg.Seq):
 			f.stuck = append(f.stuck, e.msg.Seq)
-		case by != "":
-			f.lapsed, f.by = append(f.lapsed, e), append(f.by, by)
+		case e.by != "":
+			f.lapsed = append(f.lapsed, e)
 		default:
 			f.fresh = append(f.fresh, e)
 		}
@@ -116,7 +114,7 @@ func (r *Relay) claim(ctx context.Context, tx dialect.Tx, c *claim, t *turn) err
 	switch {
 	case byThemselves && t.empty && len(f.lapsed) > 0:
 		t.more = true
-		return r.claimLapsed(ctx, tx, c, f.lapsed[0], f.by[0], t)
+		return r.claimLapsed(ctx, tx, c, f.lapsed[0], t)
 	case byThemselves && t.empty:
 		t.more = true
 		c.id += markAlone
@@ -142,18 +140,20 @@ func (r *Relay) claimRows(ctx context.Context, tx dialect.Tx, c *claim, events [
 }
 
 // claimLapsed takes one lapsed row alone, or gives it up if its crashes have used up its attempts.
-func (r *Relay) claimLapsed(ctx context.Context, tx dialect.Tx, c *claim, e *event, by string, t *turn) error {
+func (r *Relay) claimLapsed(ctx context.Context, tx dialect.Tx, c *claim, e *event, t *turn) error {
 	correct := -1 // its claim lapsed together with others: not charged
 	mark := markPrior
 	switch {
-	case strings.HasSuffix(by, markPrior):
+	case e.suspect(): // of a crash in an ordered mode, where the attempt is not counted before the hand-over
+		correct, mark = 0, markAlone
+	case strings.HasSuffix(e.by, markPrior):
 		correct, mark = 1, markAlone // counted once at its claim; the crash that made it a suspect was its doing too
-	case strings.HasSuffix(by, markAlone):
+	case strings.HasSuffix(e.by, markAlone):
 		correct, mark = 0, markAlone
 	}
 	c.id += mark
 	e.msg.Attempt += correct - 1 // what is counted so far
-	if correct >= 0 && r.usedUp(e) {
+	if correct >= 0 && !e.suspect() && r.usedUp(e) {
 		t.buried = append(t.buried, ended{e, outcome{verdict: dead, err: errCrashed}})
 		_, err := execTx(ctx, tx, r.sql.SQL(buryClaimed), correct, correct, errCrashed.Error(), e.msg.Seq)
 		return err

@@ -15,6 +15,8 @@ type event struct {
 	firstFailed int64 // ms; 0: never
 	readAt      int64 // ms: the database's clock when it was read
 	read        instant
+	partition   int64 // -1: not set yet
+	by          string
 	broken      error // the row can't be handed over: why
 
 	scope string    // of order: one event of it at a time, in order
@@ -23,14 +25,15 @@ type event struct {
 }
 
 // eventColumns are read in the order of scanEvent. The clock is a scalar subquery: computed once, not once a row.
-const eventColumns = `seq, id, topic, event_key, headers, payload, created_ms, due_ms, attempts, total_attempts, first_failed_ms, (SELECT {clock})`
+const eventColumns = `seq, id, topic, event_key, partition_no, headers, payload, created_ms, due_ms, attempts, total_attempts,
+       first_failed_ms, claimed_by, claim_token, (SELECT {clock})`
 
 // wait is how long until the event is due, by the database's clock when it was read.
 func (e *event) wait() time.Duration {
 	return time.Duration(e.due-e.readAt) * time.Millisecond
 }
 
-func scanEvent(rows *sql.Rows, extra ...any) (*event, error) {
+func scanEvent(rows *sql.Rows) (*event, error) {
 	var (
 		e               event
 		m               = &e.msg
@@ -38,8 +41,9 @@ func scanEvent(rows *sql.Rows, extra ...any) (*event, error) {
 		created         int64
 		attempts, total int
 	)
-	dest := append([]any{&m.Seq, &m.ID, &m.Topic, &m.Key, &headers, &m.Payload, &created, &e.due, &attempts, &total, &e.firstFailed, &e.readAt}, extra...)
-	if err := rows.Scan(dest...); err != nil {
+	err := rows.Scan(&m.Seq, &m.ID, &m.Topic, &m.Key, &e.partition, &headers, &m.Payload, &created, &e.due, &attempts, &total,
+		&e.firstFailed, &e.by, &m.Token, &e.readAt)
+	if err != nil {
 		return nil, err
 	}
 	m.Attempt, m.Requeued, m.CreatedAt = attempts+1, total > attempts, time.UnixMilli(created)

@@ -3,6 +3,7 @@ package relay
 import (
 	"context"
 	"database/sql"
+	"iter"
 	"slices"
 
 	"github.com/sqloutbox/sqloutbox/dialect"
@@ -48,3 +49,6 @@ func (r *Relay) listArgs(statement string, seqs []int64, before, after []any) (s
 	}
 	return r.sql.List(statement, n), append(args, after...)
 }
+
+// slicesOf cuts seqs into parts of at most n.
+func slicesOf(seqs []int64, n int) iter.Seq[[]int64] { return slices.Chunk(seqs, n) }

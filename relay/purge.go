@@ -2,7 +2,9 @@ package relay
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"sync"
 
 	"github.com/sqloutbox/sqloutbox/dialect"
@@ -62,6 +64,47 @@ func (r *Relay) sweep(ctx context.Context) error {
 	for _, id := range ids {
 		if _, err := r.exec(ctx, deleteDead, id, lease); err != nil {
 			return err
+		}
+	}
+	return r.sweepCrashes(ctx)
+}
+
+// sweepCrashes deletes the rows of crashes whose suspects are all through.
+func (r *Relay) sweepCrashes(ctx context.Context) error {
+	rows, err := r.db.QueryContext(ctx, r.sql.SQL(crashes))
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	notes := make(map[string]string)
+	for rows.Next() {
+		var id, note string
+		if err := rows.Scan(&id, &note); err != nil {
+			return err
+		}
+		notes[id] = note
+	}
+	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+		return err
+	}
+	for id, note := range notes {
+		var c crash
+		if err := json.Unmarshal([]byte(note), &c); err != nil {
+			return fmt.Errorf("decode crash %s: %w", id, err)
+		}
+		left := 0
+		for part := range slicesOf(c.Suspects, maxBatch/2) {
+			var n int
+			text, args := r.listArgs(countSuspects, part, nil, []any{markSuspect + id})
+			if err := queryRow(ctx, r.db, text, args, &n); err != nil {
+				return err
+			}
+			left += n
+		}
+		if left == 0 {
+			if _, err := r.exec(ctx, deleteRelay, id); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -27,7 +27,8 @@ VALUES (?, ?, ?, ?, {clock}, {clock}, {clock} + ?)`
 
 	// A handful of rows, read without a lock and deleted by primary key. The row of a dead owner is left to whoever
 	// takes over its lease, for what it had in hand.
-	deadRelays = `SELECT id FROM {relays} WHERE until_ms < {clock} - ? AND id NOT IN (SELECT owner FROM {leases})`
+	deadRelays = `SELECT id FROM {relays} WHERE until_ms < {clock} - ? AND order_name <> 'crash'
+AND id NOT IN (SELECT owner FROM {leases})`
 	deleteDead = `DELETE FROM {relays} WHERE id = ? AND until_ms < {clock} - ? AND in_hand = ''`
 )
 

@@ -20,7 +20,8 @@ const (
 	settleKeep   = `UPDATE {events} SET state = 1, attempts = attempts + 1, total_attempts = total_attempts + 1,
        claimed_by = '', due_ms = {clock}, settled_ms = {clock}
 WHERE seq IN ({list}) AND state = 0`
-	settleFailed = `UPDATE {events} SET attempts = attempts + 1, total_attempts = total_attempts + 1, due_ms = {clock} + ?,
+	settleFailed = `UPDATE {events} SET attempts = attempts + 1, total_attempts = total_attempts + 1, claimed_by = '',
+       due_ms = {clock} + ?,
        first_failed_ms = CASE WHEN first_failed_ms = 0 THEN {clock} ELSE first_failed_ms END, last_error = ?
 WHERE seq = ? AND state = 0`
 	settleDead = `UPDATE {events} SET attempts = attempts + 1, total_attempts = total_attempts + 1, state = 2,
@@ -119,22 +120,21 @@ func (s totalSource) tryTurn(ctx context.Context, t *turn) error {
 func (s totalSource) readNext(ctx context.Context, tx dialect.Tx, t *turn) error {
 	left := s.noted.after(t.ended)
 	if t.empty {
-		left = left.dropped()
+		left = inHand{}
 	}
-	t.batch, t.more, t.wait = nil, false, never
+	t.batch, t.more, t.alone, t.wait = nil, false, false, never
 	if t.room > 0 {
-		batch, more, wait, err := s.r.readTotal(ctx, tx, left.inHand(), t.room)
+		batch, more, wait, err := s.r.readTotal(ctx, tx, left.seqs(), t.room)
 		if err != nil {
 			return err
 		}
-		t.batch, t.wait = s.choose(left, batch), wait
-		t.more = more || len(t.batch) < len(batch)
-		t.alone = len(t.batch) < len(batch) || s.r.opts.MaxAttempts == 1
+		t.batch, t.alone = s.r.choose(batch, t.empty)
+		t.more, t.wait = more || t.alone, wait
 	}
 	for _, e := range t.batch {
 		e.guard, e.msg.Token = &s.deadline, s.ownedToken()
 	}
-	s.noting = s.noteOf(left, t.batch)
+	s.noting = left.with(t.batch, t.alone && t.empty)
 	return nil
 }
 

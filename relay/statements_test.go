@@ -12,7 +12,7 @@ func TestStatementsAreHeldInGoldenFiles(t *testing.T) {
 		"deadRelays": deadRelays, "deleteDead": deleteDead, "lockRelay": lockRelay, "takeRelay": takeRelay,
 		"insertLease": insertLease, "lookLease": lookLease, "lockLease": lockLease, "takeLease": takeLease,
 		"extendLease": extendLease, "freeLease": freeLease, "readClock": readClock,
-		"lockEvent": lockEvent, "chargeEvent": chargeEvent, "chargeDead": chargeDead,
+		"makeCrash": makeCrash, "crashes": crashes, "countSuspects": countSuspects, "explainCrash": explainCrash, "suspectList": suspectList, "lockEvent": lockEvent, "chargeEvent": chargeEvent, "chargeDead": chargeDead,
 		"lookPending": lookPending, "lookBeside": lookBeside, "probe": probe, "oldestDead": oldestDead, "dueScheduled": dueScheduled,
 		"promote": promote, "park": park,
 		"fence": fence, "settleDelete": settleDelete, "settleKeep": settleKeep, "settleFailed": settleFailed,
