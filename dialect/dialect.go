@@ -65,8 +65,8 @@ type Dialect interface {
 	Classify(err error) Class
 
 	// Check looks at the server behind db once at start-up and answers with an error that says what to do: engine of
-	// another kind, too old for SKIP LOCKED, read-only, a private :memory: database for each connection. It writes
-	// nothing.
+	// another kind, too old for SKIP LOCKED, read-only, a private :memory: database for each connection. It leaves the
+	// database as it was.
 	Check(ctx context.Context, db *sql.DB) error
 }
 
@@ -98,7 +98,7 @@ const (
 	Disconnected
 	// ReadOnly: the server takes no writes now, as a replica or during a failover.
 	ReadOnly
-	// SchemaMissing: a table or column of ours does not exist.
+	// SchemaMissing: a table, column or index of ours does not exist. SQLite has no code for it: there it is Other.
 	SchemaMissing
 )
 

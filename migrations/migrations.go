@@ -19,7 +19,8 @@ import (
 
 // Up brings the tables to this library's version, in as many steps as are missing, and checks the result. Each file is
 // one statement that can be run again, so an Up that failed or was killed half-way is simply run again, and any number
-// of processes may call it at once. On a schema that is newer than this library it changes nothing and succeeds. It
+// of processes may call it at once. On a schema that is newer than this library it changes nothing and succeeds. Before
+// its first change it asks the dialect's Check whether the server will do; where nothing is missing it only reads. It
 // needs one connection. A PostgreSQL schema that Options name is created if it doesn't exist.
 func Up(ctx context.Context, db *sql.DB, d dialect.Dialect, opts *Options) error {
 	m, err := newMigrator(db, d, opts)

@@ -31,6 +31,9 @@ func (m *migrator) up(ctx context.Context) error {
 }
 
 func (m *migrator) applyMissing(ctx context.Context) error {
+	if err := m.d.Check(ctx, m.db); err != nil {
+		return fmt.Errorf("check database: %w", err)
+	}
 	if err := m.ensureSchema(ctx); err != nil {
 		return err
 	}

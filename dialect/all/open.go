@@ -41,7 +41,7 @@ func Open(url string) (*sql.DB, dialect.Dialect, error) {
 		d = sqlite.New()
 		db, err = sqlite.Open(strings.TrimPrefix(rest, "//"))
 	default:
-		err = fmt.Errorf("open: the URL begins with %q: use postgres://, postgresql://, mysql://, mariadb:// or sqlite:", scheme)
+		err = fmt.Errorf("open: the URL begins with %q: postgres://, postgresql://, mysql://, mariadb:// and sqlite: are known", scheme)
 	}
 	if err != nil {
 		return nil, nil, err

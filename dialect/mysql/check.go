@@ -12,9 +12,9 @@ import (
 	"github.com/sqloutbox/sqloutbox/internal/server"
 )
 
-// Check refuses servers that are neither MySQL nor MariaDB, too old, or read-only. A server with read_only on is
-// refused even to an account that could write all the same: it is a replica, and its events would be lost to the
-// primary.
+// Check refuses servers that are neither MySQL nor MariaDB, too old, or read-only, and sessions without autocommit. A
+// server with read_only on is refused even to an account that could write all the same: it is a replica, and its events
+// would be lost to the primary.
 func (mysql) Check(ctx context.Context, db *sql.DB) error {
 	kind, text, err := server.Identify(ctx, db)
 	if err != nil {
@@ -30,7 +30,23 @@ func (mysql) Check(ctx context.Context, db *sql.DB) error {
 	if err := v.suits(); err != nil {
 		return err
 	}
+	if err := checkAutocommit(ctx, db); err != nil {
+		return err
+	}
 	return checkWritable(ctx, db)
+}
+
+// checkAutocommit: without it a statement that stands by itself opens a transaction that nobody ends, on a connection
+// that goes back to the pool with it.
+func checkAutocommit(ctx context.Context, db *sql.DB) error {
+	var on bool
+	if err := db.QueryRowContext(ctx, "SELECT @@session.autocommit").Scan(&on); err != nil {
+		return fmt.Errorf("ask for autocommit: %w", err)
+	}
+	if !on {
+		return errors.New("autocommit is off for these sessions, so that single statements are never committed: turn it on in the DSN or the server's configuration; transactions are not affected")
+	}
+	return nil
 }
 
 // readOnlyVariables: super_read_only is MySQL's and turns read_only on with it; transaction_read_only was called

@@ -38,7 +38,7 @@ var settings = [...]struct {
 // A database in memory exists once for each connection, so the pool of one is limited to a single connection.
 func Open(dsn string) (*sql.DB, error) {
 	if dsn == "" {
-		return nil, errors.New("open sqlite: the DSN is empty: give a file, or :memory:")
+		return nil, errors.New("open sqlite: the DSN is empty: give :memory: or a file")
 	}
 	full, err := withSettings(dsn)
 	if err != nil {

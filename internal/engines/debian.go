@@ -1,6 +1,7 @@
 package engines
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -9,17 +10,22 @@ import (
 	"time"
 )
 
-// aptUsable tells whether Debian's packages can be installed here.
-func aptUsable() bool {
-	_, err := exec.LookPath("apt-get")
-	return err == nil && os.Getuid() == 0
+// aptUsable returns why Debian's packages cannot be installed here, or nil.
+func aptUsable() error {
+	if _, err := exec.LookPath("apt-get"); err != nil {
+		return errors.New("this is not Debian, whose packages could be installed")
+	}
+	if os.Getuid() != 0 {
+		return errors.New("only root can install Debian's packages")
+	}
+	return nil
 }
 
 // aptInstall installs packages and nothing that they only recommend. The list of packages is fetched once an hour at
 // most, and one process at a time: apt refuses a second.
 func (s *steps) aptInstall(packages ...string) error {
-	if !aptUsable() {
-		return fmt.Errorf("install %s: only root can", strings.Join(packages, " "))
+	if err := aptUsable(); err != nil {
+		return err
 	}
 	parent := filepath.Dir(s.dir)
 	unlock, err := lockFile(s.ctx, filepath.Join(parent, "apt.lock"))

@@ -33,7 +33,8 @@ func postgres() product {
 				"-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=")
 		},
 		install: installPostgres,
-		image:   image{name: "postgres:17", port: 5432, env: []string{"POSTGRES_HOST_AUTH_METHOD=trust"}},
+		image: image{name: "postgres:17", port: 5432, env: []string{
+			"POSTGRES_HOST_AUTH_METHOD=trust", "POSTGRES_INITDB_ARGS=-E UTF8 --locale=C.UTF-8"}},
 	}
 }
 
@@ -70,6 +71,9 @@ func executable(path string) bool {
 // installPostgres takes care that the package leaves no server behind: without the setting it makes a cluster and
 // starts it on port 5432.
 func installPostgres(s *steps) error {
+	if err := aptUsable(); err != nil {
+		return err
+	}
 	const conf = "/etc/postgresql-common/createcluster.conf"
 	before, err := os.ReadFile(conf)
 	if err == nil {

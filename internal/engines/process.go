@@ -1,6 +1,7 @@
 package engines
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -43,7 +44,7 @@ exec_in_background "$@" & echo $!`
 
 // alive tells whether the process is still the one that was started here.
 func (r record) alive() bool {
-	if r.PID == 0 || syscall.Kill(r.PID, 0) != nil {
+	if r.PID == 0 || syscall.Kill(r.PID, 0) != nil || zombie(r.PID) {
 		return false
 	}
 	return born(r.PID) == r.Born
@@ -52,17 +53,29 @@ func (r record) alive() bool {
 // born identifies a process beside its pid: the time of its start, in the kernel's ticks. It is "" for a process that
 // is gone or waits to be reaped, and on a system without /proc, where the pid has to do.
 func born(pid int) string {
+	if state, start := processStat(pid); state != "Z" {
+		return start
+	}
+	return ""
+}
+
+// zombie tells whether the process has ended and waits for its parent to take notice.
+func zombie(pid int) bool {
+	state, _ := processStat(pid)
+	return state == "Z"
+}
+
+func processStat(pid int) (state, start string) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
-		return ""
+		return "", ""
 	}
-	// The name, in brackets, may hold spaces. After it the state is the first field and the start the twentieth.
-	_, rest, _ := strings.Cut(string(text[strings.LastIndexByte(string(text), ')'):]), " ")
-	fields := strings.Fields(rest)
-	if len(fields) < 20 || fields[0] == "Z" {
-		return ""
+	// The name, in brackets, may hold anything. After it the state is the first field and the start the twentieth.
+	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
+	if len(fields) < 20 {
+		return "", ""
 	}
-	return fields[19]
+	return fields[0], fields[19]
 }
 
 // end asks the process to stop and kills it if it has not within half a minute.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -88,11 +89,11 @@ func testDamaged(t *testing.T, h home) {
 	}
 	kill(t, rec)
 	for _, file := range []string{"PG_VERSION", "ibdata1"} {
-		path := filepath.Join(h.path("data"), file)
-		if _, err := os.Stat(path); err != nil {
+		damaged := filepath.Join(h.path("data"), file)
+		if _, err := os.Stat(damaged); err != nil {
 			continue // of the other product
 		}
-		if err := os.WriteFile(path, []byte("damaged"), 0o600); err != nil {
+		if err := os.WriteFile(damaged, []byte("damaged"), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -114,10 +115,13 @@ func testDown(t *testing.T, h home) {
 	if _, err := Status(t.Context(), h.product.name); !errors.Is(err, ErrNotRunning) {
 		t.Errorf("Status: got %v, want that it is not running", err)
 	}
-	if e := Get(t, h.product.name); portOf(left) == e.Port {
-		if _, err := probe(t.Context(), left); err == nil {
-			t.Error("a database that was left is still there")
-		}
+	// The port may be another one now.
+	left, err = withDatabase(Get(t, h.product.name).AdminURL(), path.Base(left))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := probe(t.Context(), left); err == nil {
+		t.Error("a database that was left is still there")
 	}
 }
 

@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -36,7 +39,7 @@ func (h home) start(s *steps, p programs) error {
 		case err == nil || !errors.Is(err, errDied):
 			return err
 		case try < 5:
-			time.Sleep(time.Second) // what a killed server left may take a moment to be gone
+			time.Sleep(time.Duration(try) * 300 * time.Millisecond) // what a killed server left may take a moment to be gone
 		case try == 5:
 			s.say("it cannot start on its data directory, which is made anew")
 			if err := h.createData(s, p, owner); err != nil {
@@ -80,6 +83,7 @@ func (h home) launch(s *steps, p programs, owner account, port int) error {
 	if err != nil {
 		return err
 	}
+	h.removeStaleLocks()
 	line := append(h.product.serve(p, h.path("data"), port), h.product.settings...)
 	pid, err := startDetached(owner, h.dir, h.path("log"), line)
 	if err != nil {
@@ -91,6 +95,21 @@ func (h home) launch(s *steps, p programs, owner account, port int) error {
 		return err
 	}
 	return h.waitFor(s, rec, 2*time.Minute)
+}
+
+// removeStaleLocks removes the files that say who uses the data directory when they name a process that is dead but
+// not reaped, as in a container without an init process: the servers take it for a live one and refuse to start.
+func (h home) removeStaleLocks() {
+	for _, name := range []string{"postmaster.pid", "s.sock.lock", "pid"} {
+		text, err := os.ReadFile(filepath.Join(h.path("data"), name))
+		if err != nil {
+			continue
+		}
+		first, _, _ := strings.Cut(string(text), "\n")
+		if pid, err := strconv.Atoi(strings.TrimSpace(first)); err == nil && zombie(pid) {
+			_ = os.Remove(filepath.Join(h.path("data"), name))
+		}
+	}
 }
 
 // waitFor waits until the server answers.

@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// ErrNotRunning is Status's answer for a server that nobody has brought up, or that does not answer.
+// ErrNotRunning is Status's answer for a server that Up would have to start.
 var ErrNotRunning = errors.New("not running")
 
 // Status returns the engine if it is up and starts nothing.
@@ -27,11 +27,11 @@ func Status(ctx context.Context, name string) (*Engine, error) {
 		return nil, err
 	}
 	e, err := h.running(ctx)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, ErrNotRunning
+	if err == nil {
+		return e, nil
 	}
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrNotRunning, err)
+	if rec, _ := h.load(); rec.alive() {
+		return nil, fmt.Errorf("%w as it should: %w", ErrNotRunning, err)
 	}
-	return e, nil
+	return nil, ErrNotRunning
 }

@@ -61,12 +61,9 @@ func (h home) bringUp(s *steps) error {
 	if dockerAnswers(s.ctx) {
 		return h.startContainer(s)
 	}
-	if !aptUsable() {
-		return fmt.Errorf("it is neither installed nor is there Docker, and only root can install packages: %s, or set %s",
-			h.product.advice, h.product.variable)
-	}
 	if err := h.product.install(s); err != nil {
-		return fmt.Errorf("%w: %s, or set %s", err, h.product.advice, h.product.variable)
+		return fmt.Errorf("it is not installed and Docker does not answer; %w; %s, or set %s",
+			err, h.product.advice, h.product.variable)
 	}
 	p, ok := h.product.find()
 	if !ok {

@@ -61,6 +61,7 @@ func eachOrder(t *testing.T, fn func(t *testing.T, d *database, order relay.Orde
 	t.Helper()
 	for _, name := range engines.Names() {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			for _, order := range []relay.Order{relay.OrderTotal, relay.OrderNone} {
 				t.Run(order.String(), func(t *testing.T) {
 					t.Parallel()

@@ -45,7 +45,7 @@ func TestNothingIsLostWhenRelaysAreKilledAtRandom(t *testing.T) {
 		// busy machine between its look at the deadline and the hand-over would break it otherwise.
 		rc.fenced = order == relay.OrderTotal
 		f = newFleet(t, d.url, rc, relay.Options{
-			Order: order, Lease: time.Second, Poll: 50 * time.Millisecond, PollMax: 100 * time.Millisecond,
+			Order: order, Lease: 700 * time.Millisecond, Poll: 50 * time.Millisecond, PollMax: 100 * time.Millisecond,
 			Backoff: 20 * time.Millisecond, BackoffMax: 100 * time.Millisecond, Batch: 50,
 		})
 		ids := d.fill(t, events)

@@ -14,7 +14,7 @@ func TestMain(m *testing.M) {
 	}
 	// These tests mostly wait for a lease or a disk, so more of them than there are processors may run at once. The
 	// command line has the last word.
-	if err := flag.Set("test.parallel", "4"); err != nil {
+	if err := flag.Set("test.parallel", "6"); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}

@@ -34,7 +34,8 @@ func (p *publisher) Publish(ctx context.Context, m relay.Message) error {
 	if err != nil {
 		return relay.Unavailable(err)
 	}
-	cut := context.AfterFunc(ctx, func() { _ = l.SetDeadline(time.Unix(1, 0)) })
+	// An answer that has come already is not thrown away.
+	cut := context.AfterFunc(ctx, func() { _ = l.SetDeadline(time.Now().Add(100 * time.Millisecond)) })
 	a, err := l.ask(receipt{
 		ID: m.ID, Topic: m.Topic, Key: m.Key, Payload: m.Payload, Headers: m.Headers,
 		Seq: m.Seq, Attempt: m.Attempt, Requeued: m.Requeued, Token: m.Token, Relay: p.name,

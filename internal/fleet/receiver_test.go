@@ -5,6 +5,7 @@ import (
 	"net"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -44,6 +45,7 @@ type receiver struct {
 	fenced   bool                 // refuse tokens below the highest one seen, and note them in late alone
 	listener net.Listener
 	serving  sync.WaitGroup
+	open     atomic.Int64 // messages that have arrived and are not answered
 
 	mu      sync.Mutex // guards the rest
 	all     []receipt  // in the order of arrival
@@ -110,7 +112,10 @@ func (rc *receiver) serve(c net.Conn) {
 		if dec.Decode(&r) != nil {
 			return // killed, perhaps in the middle of it: then it was not received
 		}
-		if enc.Encode(rc.receive(r)) != nil {
+		rc.open.Add(1)
+		err := enc.Encode(rc.receive(r))
+		rc.open.Add(-1)
+		if err != nil {
 			return
 		}
 	}
@@ -140,6 +145,9 @@ func (rc *receiver) receipts() []receipt {
 	defer rc.mu.Unlock()
 	return slices.Clone(rc.all)
 }
+
+// unanswered is how many messages wait for their answer.
+func (rc *receiver) unanswered() int64 { return rc.open.Load() }
 
 // distinct is how many different events have arrived.
 func (rc *receiver) distinct() int {

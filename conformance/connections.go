@@ -1,0 +1,170 @@
+package conformance
+
+import (
+	"context"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/sqloutbox/sqloutbox/conformance/internal/hookdb"
+	"github.com/sqloutbox/sqloutbox/relay"
+)
+
+func connectionRules() []rule {
+	var rules []rule
+	for _, both := range [][]rule{
+		inBoth("a connection cut before any statement of a relay's life loses nothing", cutBefore),
+		inBoth("a commit whose answer is lost loses nothing", cutCommit),
+		inBoth("a database that is away at the start is waited for", awayAtStart),
+		inBoth("a database that goes away in mid-run is waited for", awayInMidRun),
+	} {
+		rules = append(rules, both...)
+	}
+	return rules
+}
+
+// A cut after a statement inside of a transaction is a cut before the next one; only after COMMIT is it another matter.
+func cutBefore(t *env, order relay.Order) {
+	for n := int64(1); ; n++ {
+		var seen atomic.Int64
+		cut := cutRun(t, order, n, hookdb.Hooks{Before: func(string) error {
+			if seen.Add(1) == n {
+				return hookdb.ErrCut
+			}
+			return nil
+		}})
+		if !cut(seen.Load() >= n) {
+			return
+		}
+	}
+}
+
+func cutCommit(t *env, order relay.Order) {
+	for n := int64(1); ; n++ {
+		var seen atomic.Int64
+		cut := cutRun(t, order, n, hookdb.Hooks{After: func(query string) error {
+			if query == hookdb.Commit && seen.Add(1) == n {
+				return hookdb.ErrCut
+			}
+			return nil
+		}})
+		if !cut(seen.Load() >= n) {
+			return
+		}
+	}
+}
+
+// cutRun runs a relay over a few events while the hooks cut one statement, the nth, and checks what came of it. The
+// answer is false when there was nothing left to cut.
+func cutRun(t *env, order relay.Order, n int64, h hookdb.Hooks) (more func(cut bool) bool) {
+	t.Helper()
+	t.space.empty(t.TB)
+	ids := t.write(events("e", 4)...)
+	p := &receiver{answer: func(_ context.Context, m relay.Message) error {
+		if m.ID == ids[1] && m.Attempt == 1 {
+			return relay.RetryAfter(0, errNo)
+		}
+		return nil
+	}}
+	base := t.another()
+	db := hookdb.Open(base, h)
+	opts := quick(order)
+	// A claim whose commit was not heard of lapses.
+	opts.Lease = time.Second
+	stop := t.start(t.relayOn(t.outboxOn(db, nil), p, opts))
+	done := holdsWithin(patience, func() bool { return t.number(`SELECT COUNT(*) FROM {events}`) == 0 })
+	if err := stop(); err != nil {
+		t.Errorf("cut %d: the relay ended with: %v", n, err)
+	}
+	_, _ = db.Close(), base.Close()
+	if !done {
+		t.Fatalf("cut %d: the relay did not recover:%s\nhanded over: %q", n, describe(t.records()), p.ids())
+	}
+	checkCut(t, order, n, ids, p)
+	return func(cut bool) bool {
+		if n > 200 {
+			t.Fatal("there is no end of statements")
+		}
+		return cut && !t.Failed()
+	}
+}
+
+func checkCut(t *env, order relay.Order, n int64, ids []string, p *receiver) {
+	for _, id := range ids {
+		got := p.of(id)
+		tries := 1
+		if id == ids[1] {
+			tries = 2
+		}
+		if len(got) < tries || len(got) > 2*tries {
+			t.Errorf("cut %d: event %s was handed over %d times, want %d and one more at most for each", n, id, len(got), tries)
+		}
+		for _, m := range got {
+			if m.Attempt > tries {
+				t.Errorf("cut %d: event %s was charged for the connection: attempt %d", n, id, m.Attempt)
+			}
+		}
+	}
+	if got := firsts(p.ids()); order == relay.OrderTotal && !slices.Equal(got, ids) {
+		t.Errorf("cut %d: first hand-overs %q, want %q", n, got, ids)
+	}
+}
+
+// switchable is a pool whose database can be taken away.
+func (t *env) switchable(away *atomic.Bool) relayPool {
+	refuse := func(string) error {
+		if away.Load() {
+			return hookdb.ErrCut
+		}
+		return nil
+	}
+	return relayPool{t, hookdb.Hooks{Before: refuse}}
+}
+
+type relayPool struct {
+	t *env
+	h hookdb.Hooks
+}
+
+func (x relayPool) relay(p relay.Publisher, opts *relay.Options) *relay.Relay {
+	x.t.Helper()
+	return x.t.relayOn(x.t.outboxOn(x.t.hooked(x.h), nil), p, opts)
+}
+
+func awayAtStart(t *env, order relay.Order) {
+	var away atomic.Bool
+	away.Store(true)
+	ids := t.write(events("e", 2)...)
+	p := &receiver{}
+	stop := t.start(t.switchable(&away).relay(p, quick(order)))
+	passes(t, 100*time.Millisecond)
+	away.Store(false)
+	t.eventually("it works when the database is back", func() bool { return len(p.ids()) >= 2 })
+	t.mustStop(stop)
+	sameIDs(t, "handed over", p.ids(), ids)
+}
+
+func awayInMidRun(t *env, order relay.Order) {
+	var away atomic.Bool
+	p := &receiver{}
+	opts := quick(order)
+	opts.Lease = time.Second
+	stop := t.start(t.switchable(&away).relay(p, opts))
+	var ids []string
+	for _, e := range events("e", 3) {
+		ids = append(ids, t.write(e)...)
+		t.eventually("it works", func() bool { return len(firsts(p.ids())) == len(ids) })
+		away.Store(true)
+		passes(t, 100*time.Millisecond)
+		away.Store(false)
+	}
+	ids = append(ids, t.write(events("last", 1)...)...)
+	t.eventually("it works when the database is back", func() bool { return t.number(`SELECT COUNT(*) FROM {events}`) == 0 })
+	t.mustStop(stop)
+	sameIDs(t, "first hand-overs", firsts(p.ids()), ids)
+	for _, m := range p.messages() {
+		if m.Attempt != 1 {
+			t.Errorf("event %s was charged for the connection: attempt %d", m.ID, m.Attempt)
+		}
+	}
+}

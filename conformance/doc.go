@@ -1,0 +1,16 @@
+// Package conformance is the definition of what this module promises, as cases that any dialect or publisher, ours or
+// a stranger's, can be put through:
+//
+//	func TestDialect(t *testing.T) {
+//		conformance.Run(t, conformance.Harness{
+//			Dialect: mydialect.New(),
+//			NewDatabase: func(t testing.TB) func() (*sql.DB, error) {
+//				dsn := emptyDatabase(t)
+//				return func() (*sql.DB, error) { return mydialect.Open(dsn) }
+//			},
+//		})
+//	}
+//
+// Each case is a rule by its name, and one file holds the rules of one area. After each case the tables are looked
+// over for rows that no history of events could have left behind.
+package conformance

@@ -1,0 +1,259 @@
+package conformance
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"github.com/sqloutbox/sqloutbox/outbox"
+	"github.com/sqloutbox/sqloutbox/relay"
+)
+
+func leaseRules() []rule {
+	return []rule{
+		{"a second relay stands by", leaseStandBy},
+		{"a lost lease cannot settle", leaseLate},
+		{"a lease that ran out cannot be renewed", leaseNoRenewal},
+		{"a lease that ran out is taken over", leaseTakeover},
+		{"a lease that is further ahead than it is long counts as over", leaseAhead},
+		{"a lease is renewed while a publisher takes its time", leaseRenewed},
+		{"the token grows with every owner, and messages carry it", leaseToken},
+		{"a relay that stops hands over at once", leaseHandOver},
+		{"of many relays one works", leaseOne},
+	}
+}
+
+// gate is a publisher that holds its hand-overs until it is opened.
+type gate struct {
+	receiver
+	entered chan relay.Message
+	open    chan struct{}
+}
+
+func newGate() *gate {
+	return &gate{entered: make(chan relay.Message, 1000), open: make(chan struct{})}
+}
+
+func (g *gate) Publish(ctx context.Context, m relay.Message) error {
+	g.entered <- m
+	<-g.open
+	return g.receiver.Publish(ctx, m)
+}
+
+// pass starts RunOnce in the background.
+func (t *env) pass(r *relay.Relay) <-chan error {
+	done := make(chan error, 1)
+	go func() {
+		_, err := r.RunOnce(t.ctx())
+		done <- err
+	}()
+	return done
+}
+
+func leaseStandBy(t *env) {
+	ids := t.write(events("e", 3)...)
+	g, second := newGate(), &receiver{}
+	a, b := t.otherRelay(g, quick(relay.OrderTotal)), t.otherRelay(second, quick(relay.OrderTotal))
+	done := t.pass(a)
+	await(t, "the first relay hands over", g.entered)
+	if n := t.once(b); n != 0 || len(second.ids()) != 0 {
+		t.Errorf("the second relay handed over %q", second.ids())
+	}
+	close(g.open)
+	if err := await(t, "the first relay is done", done); err != nil {
+		t.Error(err)
+	}
+	equalIDs(t, "the first handed over", g.ids(), ids)
+}
+
+// The owner is paused in the middle of a hand-over for longer than its lease, and wakes up when another has done its
+// work.
+func leaseLate(t *env) {
+	ids := t.write(events("e", 3)...)
+	g, second := newGate(), &receiver{}
+	a, b := t.otherRelay(g, quick(relay.OrderTotal)), t.otherRelay(second, quick(relay.OrderTotal))
+	done := t.pass(a)
+	await(t, "the first relay hands over", g.entered)
+	t.expireLease()
+	t.drain(b)
+	equalIDs(t, "the new owner handed over", second.ids(), ids)
+	more := t.write(events("more", 2)...)
+	close(g.open)
+	if err := await(t, "the late owner is done", done); !errors.Is(err, relay.ErrLeaseLost) {
+		t.Errorf("the late owner got %v, want relay.ErrLeaseLost", err)
+	}
+	if a.Refused() == 0 {
+		t.Error("the late owner's outcomes were not counted as refused")
+	}
+	if all := t.records(); len(all) != 2 || all[0].attempts != 0 || all[1].attempts != 0 {
+		t.Errorf("the late owner changed something:%s", describe(all))
+	}
+	t.drain(b)
+	equalIDs(t, "the new owner handed over", second.ids(), append(ids, more...))
+	if b.Refused() != 0 {
+		t.Errorf("%d outcomes of the new owner were refused", b.Refused())
+	}
+}
+
+// Nobody else is there to take it: the owner must see by itself that it is no longer one.
+func leaseNoRenewal(t *env) {
+	t.write(events("e", 2)...)
+	g := newGate()
+	opts := quick(relay.OrderTotal)
+	opts.Lease = 600 * time.Millisecond // renewed each 200 ms
+	lost := &watcher{}
+	opts.Observers = []relay.Observer{lost}
+	stop := t.start(t.otherRelay(g, opts))
+	first := await(t, "it hands over", g.entered)
+	t.expireLease()
+	t.eventually("it sees that its lease is over", func() bool {
+		return t.number(`SELECT until_ms FROM {leases}`) != 1 || lost.lost.Load() > 0
+	})
+	close(g.open)
+	var next relay.Message
+	t.eventually("it goes on under a new token", func() bool {
+		select {
+		case next = <-g.entered:
+		default:
+		}
+		return next.Token > first.Token
+	})
+	t.mustStop(stop)
+	if lost.lost.Load() == 0 {
+		t.Error("a lease that had run out was renewed")
+	}
+}
+
+// watcher counts changes of a lease.
+type watcher struct{ won, lost, refused atomic.Int64 }
+
+func (w *watcher) LeaseWon(string, int64) { w.won.Add(1) }
+func (w *watcher) LeaseLost(_ string, _ int64, err error) {
+	if err != nil {
+		w.lost.Add(1)
+	}
+}
+func (w *watcher) Refused(n int) { w.refused.Add(int64(n)) }
+
+func leaseTakeover(t *env) {
+	ids := t.write(events("e", 2)...)
+	t.exec(`INSERT INTO {leases} (name, owner, token, since_ms, until_ms, lease_ms) VALUES (?, ?, ?, {clock}, {clock} + 300, ?)`, "total", "gone", int64(7), int64(300))
+	p := &receiver{}
+	r := t.otherRelay(p, quick(relay.OrderTotal))
+	if n := t.once(r); n != 0 {
+		t.Error("a lease that had not run out was taken")
+	}
+	before := t.number(`SELECT until_ms FROM {leases}`)
+	t.drain(r) // waits for it
+	if now := t.number(readClock); now < before {
+		t.Errorf("the lease was taken %d ms early", before-now)
+	}
+	equalIDs(t, "handed over", p.ids(), ids)
+	if token := p.messages()[0].Token; token != 8 {
+		t.Errorf("the token is %d, want 8", token)
+	}
+}
+
+// Only a clock that was set back can leave such a lease behind; nobody must wait for it.
+func leaseAhead(t *env) {
+	ids := t.write(events("e", 1)...)
+	t.exec(`INSERT INTO {leases} (name, owner, token, since_ms, until_ms, lease_ms) VALUES (?, ?, ?, {clock}, {clock} + 86400000, ?)`, "total", "gone", int64(1), int64(30_000))
+	p := &receiver{}
+	t.once(t.otherRelay(p, quick(relay.OrderTotal)))
+	equalIDs(t, "handed over", p.ids(), ids)
+}
+
+func leaseRenewed(t *env) {
+	t.write(events("e", 1)...)
+	g := newGate()
+	opts := quick(relay.OrderTotal)
+	opts.Lease = 900 * time.Millisecond
+	a, b := t.otherRelay(g, opts), t.otherRelay(&receiver{}, quick(relay.OrderTotal))
+	done := t.pass(a)
+	await(t, "it hands over", g.entered)
+	until := t.number(`SELECT until_ms FROM {leases}`)
+	t.eventually("the lease would have run out", func() bool { return t.number(readClock) > until })
+	if n := t.once(b); n != 0 {
+		t.Error("another relay took the lease")
+	}
+	close(g.open)
+	if err := await(t, "it is done", done); err != nil {
+		t.Errorf("its outcome was not recorded: %v", err)
+	}
+	if all := t.records(); len(all) != 0 {
+		t.Errorf("left:%s", describe(all))
+	}
+}
+
+func leaseToken(t *env) {
+	last := int64(0)
+	for i := range 4 {
+		t.write(events("e", 2)...)
+		p := &receiver{}
+		t.drain(t.otherRelay(p, quick(relay.OrderTotal)))
+		token := p.messages()[0].Token
+		if token <= last || p.messages()[1].Token != token {
+			t.Errorf("owner %d hands over under tokens %d and %d, after %d", i, token, p.messages()[1].Token, last)
+		}
+		last = token
+	}
+	if token := t.number(`SELECT token FROM {leases}`); token != last {
+		t.Errorf("the lease's token is %d, want %d", token, last)
+	}
+}
+
+func leaseHandOver(t *env) {
+	first, second := &receiver{}, &receiver{}
+	stop := t.start(t.otherRelay(first, quick(relay.OrderTotal))) // a lease of 30 s
+	one := t.write(events("one", 1)...)
+	t.eventually("the first works", func() bool { return len(first.ids()) == 1 })
+	stop2 := t.start(t.otherRelay(second, quick(relay.OrderTotal)))
+	t.mustStop(stop)
+	began := time.Now()
+	two := t.write(events("two", 1)...)
+	t.eventually("the second works", func() bool { return len(second.ids()) == 1 })
+	if waited := time.Since(began); waited > 10*time.Second {
+		t.Errorf("it took %v to hand over", waited)
+	}
+	t.mustStop(stop2)
+	equalIDs(t, "the first handed over", first.ids(), one)
+	equalIDs(t, "the second handed over", second.ids(), two)
+	if owner := t.number(`SELECT COUNT(*) FROM {leases} WHERE owner <> ''`); owner != 0 {
+		t.Error("the lease was not given back")
+	}
+	if n := t.number(`SELECT COUNT(*) FROM {relays}`); n != 0 {
+		t.Errorf("%d relays left their row behind", n)
+	}
+}
+
+func leaseOne(t *env) {
+	var inside, most atomic.Int64
+	p := &receiver{answer: func(context.Context, relay.Message) error {
+		n := inside.Add(1)
+		defer inside.Add(-1)
+		if n > most.Load() {
+			most.Store(n)
+		}
+		return nil
+	}}
+	var stops []func() error
+	for range 3 {
+		stops = append(stops, t.start(t.otherRelay(p, quick(relay.OrderTotal))))
+	}
+	var want []string
+	for i := range 20 {
+		want = append(want, t.write(outbox.Event{Topic: "t"}, outbox.Event{Topic: "t"})...)
+		if i == 10 {
+			t.mustStop(stops[0])
+		}
+	}
+	t.eventually("all is handed over", func() bool { return len(p.ids()) >= len(want) })
+	for _, stop := range stops[1:] {
+		t.mustStop(stop)
+	}
+	equalIDs(t, "handed over", p.ids(), want)
+	if most.Load() != 1 {
+		t.Errorf("%d hand-overs at once", most.Load())
+	}
+}

@@ -1,0 +1,230 @@
+package conformance
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/sqloutbox/sqloutbox/dialect"
+)
+
+// The shape of a claim: filter and order are those of the index (state, due_ms, seq).
+const claimShape = `SELECT seq FROM {events}{use_due} WHERE state = 0 AND due_ms <= ? ORDER BY due_ms, seq LIMIT ?{lock_skip}`
+
+const always = int64(1) << 60
+
+func lockRules() []rule {
+	return []rule{
+		{"a locked row is waited for", lockWaits},
+		{"a row that another has locked is left out", lockSkips},
+		{"a claim locks no more rows than it takes", lockFew},
+		{"a claim holds up no writer", lockNoWriter},
+		{"a transaction that has read may write", readThenWrite},
+		{"a transaction sees what was committed since it began", readsCommitted},
+		{"a transaction that was rolled back leaves nothing", rollsBack},
+		{"parameters are bound in their order", bindsInOrder},
+	}
+}
+
+// soon is long enough for a statement that need not wait, and short enough to wait for one that must.
+const soon = 200 * time.Millisecond
+
+// blocked starts f and reports whether it is still not done soon after; done gives its error.
+func blocked(f func() error) (stillWaiting bool, done <-chan error) {
+	c := make(chan error, 1)
+	finished := make(chan struct{})
+	go func() {
+		c <- f()
+		close(finished)
+	}()
+	return !holdsWithin(soon, func() bool {
+		select {
+		case <-finished:
+			return true
+		default:
+			return false
+		}
+	}), c
+}
+
+func lockWaits(t *env) {
+	t.exec(`INSERT INTO {leases} (name) VALUES (?)`, "x")
+	const lock = `SELECT token FROM {leases} WHERE name = ?{lock}`
+	first := t.libraryTx(t.ctx())
+	t.numberIn(first, lock, "x")
+	second := t.another()
+	waits, done := blocked(func() error {
+		tx, err := t.dialect().Begin(t.ctx(), second)
+		if err != nil {
+			return err
+		}
+		defer tx.Rollback()
+		_, err = numbers(t.ctx(), tx, t.sql.SQL(lock), "x")
+		return err
+	})
+	if !waits {
+		t.Error("a second transaction locked a row that the first has locked: where Lock is empty, Begin must exclude every other writer")
+	}
+	if _, err := first.ExecContext(t.ctx(), t.sql.SQL(`UPDATE {leases} SET token = 1 WHERE name = ?`), "x"); err != nil {
+		t.Error(err)
+	}
+	if err := first.Commit(); err != nil {
+		t.Error(err)
+	}
+	if err := await(t, "the lock is had once it is free", done); err != nil {
+		t.Error(err)
+	}
+}
+
+// claimers opens two claims of n rows each out of many. Where there is one writer the second waits for the first.
+func (t *env) claimers(rows, n int) (first, second []int64) {
+	t.write(events("e", rows)...)
+	if t.oneWriter() {
+		return t.claimOnce(n), nil
+	}
+	ctx, cancel := context.WithTimeout(t.ctx(), 5*time.Second)
+	defer cancel()
+	var got [2][]int64
+	for i := range got {
+		tx := t.libraryTx(ctx)
+		defer tx.Rollback()
+		var err error
+		if got[i], err = numbers(ctx, tx, t.sql.SQL(claimShape), always, int64(n)); err != nil {
+			t.Fatalf("claim %d: %v", i+1, err)
+		}
+	}
+	return got[0], got[1]
+}
+
+func (t *env) claimOnce(n int) []int64 {
+	tx := t.libraryTx(t.ctx())
+	defer tx.Rollback()
+	got, err := numbers(t.ctx(), tx, t.sql.SQL(claimShape), always, int64(n))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+func lockSkips(t *env) {
+	first, second := t.claimers(4, 2)
+	if len(first) != 2 || !t.oneWriter() && len(second) != 2 {
+		t.Errorf("of 4 rows two claims of 2 took %v and %v", first, second)
+	}
+	for _, seq := range second {
+		if slices.Contains(first, seq) {
+			t.Errorf("row %d is in both claims", seq)
+		}
+	}
+}
+
+func lockFew(t *env) {
+	first, second := t.claimers(100, 5)
+	if len(first) != 5 || !t.oneWriter() && len(second) != 5 {
+		t.Errorf("of 100 rows two claims of 5 took %v and %v", first, second)
+	}
+}
+
+// Where there is one writer everybody waits for everybody; what counts there is that a claim is short.
+func lockNoWriter(t *env) {
+	t.write(events("e", 10)...)
+	tx := t.libraryTx(t.ctx())
+	defer tx.Rollback()
+	if _, err := numbers(t.ctx(), tx, t.sql.SQL(claimShape), always, int64(5)); err != nil {
+		t.Fatal(err)
+	}
+	waits, done := blocked(func() error {
+		_, err := t.tryWrite(t.o, events("w", 3)...)
+		return err
+	})
+	if waits && !t.oneWriter() {
+		t.Error("a write waits for an open claim")
+	}
+	if err := tx.Rollback(); err != nil {
+		t.Error(err)
+	}
+	if err := await(t, "the write is done", done); err != nil {
+		t.Error(err)
+	}
+}
+
+func readThenWrite(t *env) {
+	t.exec(`INSERT INTO conformance_host VALUES (1, 0)`)
+	tx := t.libraryTx(t.ctx())
+	defer tx.Rollback()
+	t.numberIn(tx, `SELECT COUNT(*) FROM conformance_host`)
+	_, other := blocked(func() error {
+		_, err := t.tryExec(`INSERT INTO conformance_host VALUES (2, 0)`)
+		return err
+	})
+	_, err := tx.ExecContext(t.ctx(), t.sql.SQL(`UPDATE conformance_host SET n = 1 WHERE id = 1`))
+	if err != nil {
+		t.Errorf("write after another has written: %v (class %v)", err, t.dialect().Classify(err))
+		_ = tx.Rollback()
+	} else if err := tx.Commit(); err != nil {
+		t.Error(err)
+	}
+	if err := await(t, "the other writer is done", other); err != nil {
+		t.Errorf("the other writer: %v", err)
+	}
+}
+
+func readsCommitted(t *env) {
+	tx := t.libraryTx(t.ctx())
+	defer tx.Rollback()
+	const count = `SELECT COUNT(*) FROM conformance_host`
+	t.numberIn(tx, count)
+	waits, done := blocked(func() error {
+		_, err := t.tryExec(`INSERT INTO conformance_host VALUES (2, 0)`)
+		return err
+	})
+	if !waits {
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+		if n := t.numberIn(tx, count); n != 1 {
+			t.Error("a row that was committed meanwhile is not seen: Begin must ask for READ COMMITTED")
+		}
+		return
+	}
+	if !t.oneWriter() {
+		t.Error("a transaction that has only read holds up a writer")
+	}
+	if err := tx.Rollback(); err != nil {
+		t.Error(err)
+	}
+	if err := await(t, "the writer is done", done); err != nil {
+		t.Error(err)
+	}
+}
+
+func rollsBack(t *env) {
+	one := t.another()
+	one.SetMaxOpenConns(1)
+	for _, end := range []func(dialect.Tx) error{dialect.Tx.Rollback, dialect.Tx.Commit} {
+		tx, err := t.dialect().Begin(t.ctx(), one) // hangs if the one before kept the connection
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := tx.ExecContext(t.ctx(), `INSERT INTO conformance_host VALUES (1, 0)`); err != nil {
+			t.Error(err)
+		}
+		if err := end(tx); err != nil {
+			t.Error(err)
+		}
+	}
+	if n := t.number(`SELECT COUNT(*) FROM conformance_host`); n != 1 {
+		t.Errorf("%d rows, want the one that was committed", n)
+	}
+}
+
+func bindsInOrder(t *env) {
+	for i := range int64(12) {
+		t.exec(`INSERT INTO conformance_host (id, n) VALUES (?, ?)`, i, 100+i)
+	}
+	n := t.number(`SELECT COUNT(*) FROM conformance_host WHERE n - id = 100 AND id IN (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) AND n >= ?`,
+		int64(0), int64(1), int64(2), int64(3), int64(4), int64(5), int64(6), int64(7), int64(8), int64(9), int64(10), int64(11), int64(111))
+	if n != 1 {
+		t.Errorf("%d rows fit, want 1", n)
+	}
+}

@@ -1,0 +1,237 @@
+package conformance
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/sqloutbox/sqloutbox/outbox"
+	"github.com/sqloutbox/sqloutbox/relay"
+)
+
+// SeedVariable names the environment variable that fixes the seed of the model cases, as their log prints it.
+const SeedVariable = "OUTBOX_CONFORMANCE_SEED"
+
+const (
+	modelSteps    = 150
+	modelTime     = 4 * time.Second
+	modelAttempts = 4
+)
+
+func modelRules() []rule {
+	return inBoth("whatever happens in whatever order, the tables are as in the model", runModel)
+}
+
+// known is what the model believes of one event.
+type known struct {
+	id              string
+	seq             int64
+	state           int64
+	attempts, total int64
+	waits           bool // not due
+}
+
+// model is the outbox in memory. What a relay hands over is checked as it happens, the tables after every step.
+type model struct {
+	t      *env
+	order  relay.Order
+	keep   bool // published events are kept
+	rng    *rand.Rand
+	events map[string]*known
+	relays []*relay.Relay
+	made   int
+	steps  []string // what was done, for the failure's text
+
+	inner     func()          // run inside of the next hand-over
+	untouched map[string]bool // outcomes for these change nothing: they are another's by now
+	ignoreAll bool            // nor do any others
+	crash     int             // hand-overs until the relay dies; 0: it lives
+	handed    []string
+}
+
+func runModel(t *env, order relay.Order) {
+	seed := uint64(time.Now().UnixNano())
+	if text := os.Getenv(SeedVariable); text != "" {
+		var err error
+		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
+			t.Fatalf("%s: %v", SeedVariable, err)
+		}
+	}
+	t.Logf("%s=%d", SeedVariable, seed)
+	m := &model{t: t, order: order, rng: rand.New(rand.NewPCG(seed, 7)), events: map[string]*known{}}
+	m.keep = m.rng.IntN(2) == 0
+	for range 3 {
+		m.relays = append(m.relays, t.otherRelay(&receiver{answer: m.answer}, m.options()))
+	}
+	end := time.Now().Add(modelTime)
+	for step := 0; step < modelSteps && time.Now().Before(end) && !t.Failed(); step++ {
+		m.step()
+		m.compare()
+	}
+	m.finish()
+	if t.Failed() {
+		t.Logf("%s=%d, steps: %q", SeedVariable, seed, m.steps[max(0, len(m.steps)-25):])
+	}
+}
+
+func (m *model) options() *relay.Options {
+	opts := quick(m.order)
+	opts.MaxAttempts = modelAttempts
+	opts.Batch = 5
+	if m.keep {
+		opts.Retention = time.Hour
+	}
+	if m.order == relay.OrderNone {
+		opts.Concurrency = 1
+	}
+	return opts
+}
+
+func (m *model) step() {
+	do := []struct {
+		weight int
+		name   string
+		run    func()
+	}{
+		{30, "write", m.write},
+		{30, "pass", m.pass},
+		{8, "overtaken", m.overtaken},
+		{10, "make due", m.makeDue},
+		{8, "requeue", func() { m.change("requeue", m.t.o.Requeue) }},
+		{4, "discard", func() { m.change("discard", m.t.o.Discard) }},
+		{3, "crash", m.crashed},
+	}
+	n := 0
+	for _, d := range do {
+		n += d.weight
+	}
+	n = m.rng.IntN(n)
+	for _, d := range do {
+		if n -= d.weight; n < 0 {
+			m.steps = append(m.steps, d.name)
+			d.run()
+			return
+		}
+	}
+}
+
+func (m *model) write() {
+	var list []outbox.Event
+	for range 1 + m.rng.IntN(4) {
+		m.made++
+		e := outbox.Event{ID: fmt.Sprintf("m%d", m.made), Topic: "t"}
+		if m.rng.IntN(6) == 0 {
+			e.Delay = time.Hour
+		}
+		list = append(list, e)
+	}
+	rollback := m.rng.IntN(4) == 0
+	err := m.t.o.InTx(m.t.ctx(), func(ctx context.Context, tx *sql.Tx) error {
+		_, err := m.t.o.Write(ctx, tx, list...)
+		if err == nil && rollback {
+			return errNo
+		}
+		return err
+	})
+	if rollback {
+		return
+	}
+	if err != nil {
+		m.t.Fatalf("write: %v", err)
+	}
+	for _, e := range list {
+		k := &known{id: e.ID, waits: e.Delay > 0}
+		if k.waits {
+			k.state = scheduled
+		}
+		m.events[e.ID] = k
+	}
+	for _, x := range m.t.records() {
+		if k := m.events[x.id]; k != nil {
+			k.seq = x.seq
+		}
+	}
+}
+
+func (m *model) anyRelay() *relay.Relay { return m.relays[m.rng.IntN(len(m.relays))] }
+
+func (m *model) pass() { m.t.once(m.anyRelay()) }
+
+func (m *model) makeDue() {
+	m.t.makeDue()
+	for _, k := range m.events {
+		k.waits = false
+	}
+}
+
+// overtaken is a pass that is paused in its first hand-over past the end of what it owns, while another relay makes a
+// pass.
+func (m *model) overtaken() {
+	i := m.rng.IntN(len(m.relays))
+	a, b := m.relays[i], m.relays[(i+1)%len(m.relays)]
+	refused := a.Refused()
+	paused := false
+	m.inner = func() {
+		paused = true
+		if m.order == relay.OrderTotal {
+			m.t.expireLease()
+		} else {
+			m.t.expireClaims()
+		}
+		m.handed = nil
+		m.t.once(b)
+		m.untouched = map[string]bool{}
+		for _, id := range m.handed {
+			m.untouched[id] = true
+		}
+		m.ignoreAll = m.order == relay.OrderTotal
+	}
+	_, err := a.RunOnce(m.t.ctx())
+	if !paused {
+		m.inner = nil
+	}
+	m.untouched, m.ignoreAll = nil, false
+	if err != nil && m.order == relay.OrderNone {
+		m.t.Errorf("overtaken pass: %v", err)
+	}
+	if paused && m.order == relay.OrderTotal && a.Refused() == refused {
+		m.t.Error("an overtaken pass was not refused")
+	}
+}
+
+func (m *model) change(name string, change func(context.Context, ...string) (int, error)) {
+	var ids []string
+	want := 0
+	for _, k := range m.sorted() {
+		if m.rng.IntN(3) > 0 {
+			continue
+		}
+		ids = append(ids, k.id)
+		if k.state != dead {
+			continue
+		}
+		want++
+		if name == "discard" {
+			delete(m.events, k.id)
+			continue
+		}
+		k.state, k.attempts, k.waits = pending, 0, false
+	}
+	if n, err := change(m.t.ctx(), ids...); n != want || err != nil {
+		m.t.Errorf("%s: %d, %v; want %d", name, n, err, want)
+	}
+}
+
+func (m *model) sorted() []*known {
+	var all []*known
+	for _, k := range m.events {
+		all = append(all, k)
+	}
+	slices.SortFunc(all, func(a, b *known) int { return int(a.seq - b.seq) })
+	return all
+}
