@@ -55,22 +55,21 @@ func (r *Relay) awaitWork(ctx context.Context, s *session, idle *idleWait, headW
 		r.pause(ctx, s, jitter(10*time.Millisecond), true)
 		return nil
 	}
-	wait := headWait
 	for ctx.Err() == nil && !s.isLost() {
-		if r.pause(ctx, s, min(idle.next(r.opts), max(wait, time.Millisecond)), true) {
+		wait := headWait
+		if headWait == never { // where something is held back, only a full look tells
+			signs, err := s.probeNow(ctx)
+			if err != nil {
+				return err
+			}
+			if signs.pending <= 0 {
+				return nil
+			}
+			wait = min(signs.pending, signs.scheduled)
+		}
+		if woken := r.pause(ctx, s, min(idle.next(r.opts), max(wait, time.Millisecond)), true); woken || headWait != never {
 			return nil
 		}
-		if ctx.Err() != nil || s.isLost() {
-			return nil
-		}
-		signs, err := s.probeNow(ctx)
-		if err != nil {
-			return err
-		}
-		if signs.pending <= 0 || headWait != never { // where something is held back, only a full look tells
-			return nil
-		}
-		wait = min(signs.pending, signs.scheduled)
 	}
 	return nil
 }
