@@ -72,7 +72,7 @@ func cutRun(t *env, order relay.Order, n int64, h hookdb.Hooks) (more func(cut b
 	// A claim whose commit was not heard of lapses.
 	opts.Lease = time.Second
 	stop := t.start(t.relayOn(t.outboxOn(db, nil), p, opts))
-	done := holdsWithin(patience, func() bool { return t.number(`SELECT COUNT(*) FROM {events}`) == 0 })
+	done := holdsWithin(t.h.Patience, func() bool { return t.number(`SELECT COUNT(*) FROM {events}`) == 0 })
 	if err := stop(); err != nil {
 		t.Errorf("cut %d: the relay ended with: %v", n, err)
 	}

@@ -26,15 +26,13 @@ func crashRules() []rule {
 type dying struct {
 	t    *env
 	dead atomic.Bool
+	died chan struct{} // closed with dead
 	r    *relay.Relay
 }
 
-// crashLease is short, since a dying relay believes in its lease until it is over by this machine's clock.
-const crashLease = 300 * time.Millisecond
-
 // dyingRelay makes a relay that ends inside of the hand-over of events for which kill is true.
 func (t *env) dyingRelay(order relay.Order, attempts int, p *receiver, kill func(m relay.Message) bool) *dying {
-	d := &dying{t: t}
+	d := &dying{t: t, died: make(chan struct{})}
 	db := t.hooked(hookdb.Hooks{Before: func(string) error {
 		if d.dead.Load() {
 			return hookdb.ErrCut
@@ -42,18 +40,18 @@ func (t *env) dyingRelay(order relay.Order, attempts int, p *receiver, kill func
 		return nil
 	}})
 	opts := quick(order)
-	opts.Lease, opts.MaxAttempts = crashLease, attempts
+	opts.MaxAttempts, opts.Lease, opts.PublishTimeout = attempts, 2*time.Second, time.Second
 	if order == relay.OrderNone {
 		opts.Concurrency = 1
 	}
 	inner := &receiver{answer: func(ctx context.Context, m relay.Message) error {
 		if d.dead.Load() {
-			<-ctx.Done() // nothing is handed over after the end
-			return ctx.Err()
+			return errNo // nothing is handed over after the end
 		}
 		err := p.Publish(ctx, m)
 		if kill(m) {
 			d.dead.Store(true)
+			close(d.died)
 		}
 		return err
 	}}
@@ -61,21 +59,39 @@ func (t *env) dyingRelay(order relay.Order, attempts int, p *receiver, kill func
 	return d
 }
 
-// untilDead lets the relay work until it has died or there is nothing left to do, and ends what it owned by the
-// database's clock. It reports whether it has died.
+// untilDead lets the relay work until it has died or nothing is left to do, and ends what it owned by the database's
+// clock. It reports whether it has died. What remains of it in this process ends with the case.
 func (d *dying) untilDead() bool {
-	d.t.Helper()
-	ctx, cancel := context.WithTimeout(d.t.ctx(), patience)
-	defer cancel()
-	_, err := d.r.Drain(ctx)
-	if !d.dead.Load() {
-		if err != nil {
-			d.t.Fatalf("drain: %v", err)
+	t := d.t
+	t.Helper()
+	done := make(chan error, 1)
+	ctx := t.ctx()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			_, err := d.r.Drain(ctx)
+			left := t.number(`SELECT COUNT(*) FROM {events} WHERE state = 0`)
+			if err != nil || d.dead.Load() || left == 0 {
+				done <- err
+				return
+			}
+			t.makeDue() // what was charged waits for its next try
 		}
-		return false
+	}()
+	t.Cleanup(func() { <-ended })
+	select {
+	case <-d.died:
+	case err := <-done:
+		if !d.dead.Load() {
+			if err != nil {
+				t.Fatalf("drain: %v", err)
+			}
+			return false
+		}
 	}
-	d.t.exec(`UPDATE {leases} SET until_ms = 1 WHERE owner <> ''`)
-	d.t.exec(`UPDATE {events} SET due_ms = 1 WHERE state = 0`)
+	t.exec(`UPDATE {leases} SET until_ms = 1 WHERE owner <> ''`)
+	t.exec(`UPDATE {events} SET due_ms = 1 WHERE state = 0`)
 	return true
 }
 

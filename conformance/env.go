@@ -19,9 +19,6 @@ type env struct {
 	o *outbox.Outbox // on space.db
 }
 
-// patience bounds every wait for something that must happen. It is for a machine under load: nothing waits this long.
-const patience = 30 * time.Second
-
 func (t *env) dialect() dialect.Dialect { return t.h.Dialect }
 
 // oneWriter: the engine has no row locks, and one transaction at a time may write.
@@ -29,7 +26,7 @@ func (t *env) oneWriter() bool { return t.dialect().Lock() == "" }
 
 // ctx ends with the case, or when patience is at an end.
 func (t *env) ctx() context.Context {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), t.h.Patience)
 	t.Cleanup(cancel)
 	return ctx
 }
@@ -125,8 +122,8 @@ func events(prefix string, n int) []outbox.Event {
 // eventually waits until cond holds.
 func (t *env) eventually(what string, cond func() bool) {
 	t.Helper()
-	if !holdsWithin(patience, cond) {
-		t.Fatalf("not within %v: %s", patience, what)
+	if !holdsWithin(t.h.Patience, cond) {
+		t.Fatalf("not within %v: %s", t.h.Patience, what)
 	}
 }
 
@@ -150,8 +147,8 @@ func await[T any](t *env, what string, c <-chan T) T {
 	select {
 	case v := <-c:
 		return v
-	case <-time.After(patience):
-		t.Fatalf("not within %v: %s", patience, what)
+	case <-time.After(t.h.Patience):
+		t.Fatalf("not within %v: %s", t.h.Patience, what)
 		panic("unreachable")
 	}
 }

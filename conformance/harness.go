@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"testing"
+	"time"
 
 	"github.com/sqloutbox/sqloutbox/dialect"
 )
@@ -17,6 +18,10 @@ type Harness struct {
 	// as separate processes would have it; the suite opens several at a time and closes each. It may limit the pool's
 	// connections, down to one. What it registers with t.Cleanup runs when all pools are closed. Required.
 	NewDatabase func(t testing.TB) (open func() (*sql.DB, error))
+
+	// Patience bounds every wait for something that must happen; default 30 s. It is for a machine under load: nothing
+	// takes this long where all is well.
+	Patience time.Duration
 
 	// Migrate makes the tables, with the default prefix; default: migrations.Up. Set it where the tables come from
 	// elsewhere, as from the statements of migrations.SQL.

@@ -13,16 +13,19 @@ func (m *model) answer(_ context.Context, msg relay.Message) error {
 		return nil // looked at afterwards
 	}
 	m.handed = append(m.handed, msg.ID)
-	if !m.ignoreAll && !m.untouched[msg.ID] {
+	if !m.isLate(msg) {
 		m.checkHandOver(msg)
 	}
 	if inner := m.inner; inner != nil {
 		m.inner = nil
-		inner()
+		inner(msg)
 	}
 	k := m.events[msg.ID]
 	err := m.choose()
-	if k == nil || m.ignoreAll || m.untouched[msg.ID] {
+	if m.isLate(msg) && !relay.IsUnavailable(err) {
+		m.refused++
+	}
+	if k == nil || m.isLate(msg) {
 		return err
 	}
 	switch {
@@ -44,6 +47,26 @@ func (m *model) answer(_ context.Context, msg relay.Message) error {
 	return err
 }
 
+// learnCharge takes over what the new owner has charged an event for the apparent death of the former one.
+func (m *model) learnCharge(id string) {
+	k := m.events[id]
+	if k == nil || k.state != pending || m.order != relay.OrderTotal {
+		return
+	}
+	x := m.t.record(id)
+	if charge := x.attempts - k.attempts; charge > 0 && charge <= 2 {
+		k.attempts, k.total = x.attempts, k.total+charge
+		if x.state == dead && k.attempts >= modelAttempts {
+			k.state = dead
+		}
+	}
+}
+
+// isLate: the relay that hands it over has been overtaken, so the outcome changes nothing.
+func (m *model) isLate(msg relay.Message) bool {
+	return m.order == relay.OrderTotal && msg.Token <= m.late || m.untouched[msg.ID]
+}
+
 func (m *model) choose() error {
 	switch n := m.rng.IntN(20); {
 	case n < 12:
@@ -61,6 +84,11 @@ func (m *model) choose() error {
 
 func (m *model) checkHandOver(msg relay.Message) {
 	k := m.events[msg.ID]
+	if k != nil && k.id == m.suspect && m.order == relay.OrderTotal {
+		if charge := int64(msg.Attempt) - 1 - k.attempts; charge > 0 && charge <= 2 {
+			k.attempts, k.total = k.attempts+charge, k.total+charge
+		}
+	}
 	switch {
 	case k == nil:
 		m.t.Errorf("event %s was handed over, though it was rolled back, discarded or published", msg.ID)

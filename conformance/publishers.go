@@ -161,7 +161,7 @@ func publisherTimeout(t *env, order relay.Order) {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-time.After(patience):
+		case <-time.After(t.h.Patience):
 			return errors.New("the context did not end")
 		}
 	}}

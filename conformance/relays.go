@@ -110,8 +110,8 @@ func (t *env) start(r *relay.Relay) (stop func() error) {
 		select {
 		case <-done:
 			return err
-		case <-time.After(patience):
-			t.Errorf("a relay did not stop within %v", patience)
+		case <-time.After(t.h.Patience):
+			t.Errorf("a relay did not stop within %v", t.h.Patience)
 			return nil
 		}
 	})

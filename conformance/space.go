@@ -27,6 +27,9 @@ func newSpace(t testing.TB, h Harness) *space {
 	if h.Dialect == nil || h.NewDatabase == nil {
 		t.Fatal("a Harness needs a Dialect and NewDatabase")
 	}
+	if h.Patience == 0 {
+		h.Patience = 30 * time.Second
+	}
 	if h.Migrate == nil {
 		h.Migrate = func(ctx context.Context, db *sql.DB) error { return migrations.Up(ctx, db, h.Dialect, nil) }
 	}

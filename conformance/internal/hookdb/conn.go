@@ -36,7 +36,7 @@ func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &conn{hooks: c.hooks, held: held, raw: raw}, nil
+	return &conn{hooks: c.hooks, held: held, raw: raw, stmts: map[*stmt]struct{}{}}, nil
 }
 
 // conn is used by one goroutine at a time, as any driver's.
@@ -44,6 +44,7 @@ type conn struct {
 	hooks Hooks
 	held  *sql.Conn
 	raw   driver.Conn
+	stmts map[*stmt]struct{} // open
 	cut   bool
 }
 
@@ -80,12 +81,17 @@ func (c *conn) rewrite(query string) string {
 	return c.hooks.Rewrite(query)
 }
 
-// discard closes the connection below for good; the server rolls back what was open.
+// discard closes the connection below for good; the server rolls back what was open. Statements go first: SQLite keeps a
+// closed connection, with its locks, for as long as it has any.
 func (c *conn) discard() {
-	if !c.cut {
-		c.cut = true
-		_ = c.held.Raw(func(any) error { return driver.ErrBadConn })
+	if c.cut {
+		return
 	}
+	c.cut = true
+	for s := range c.stmts {
+		_ = s.raw.Close()
+	}
+	_ = c.held.Raw(func(any) error { return driver.ErrBadConn })
 }
 
 func (c *conn) Close() error {

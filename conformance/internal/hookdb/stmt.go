@@ -16,14 +16,20 @@ func (c *conn) PrepareContext(ctx context.Context, query string) (driver.Stmt, e
 	query = c.rewrite(query)
 	p, ok := c.raw.(driver.ConnPrepareContext)
 	if !ok {
-		s, err := c.raw.Prepare(query)
-		return &stmt{c, s, query}, err
+		raw, err := c.raw.Prepare(query)
+		return c.opened(raw, query, err)
 	}
-	s, err := p.PrepareContext(ctx, query)
+	raw, err := p.PrepareContext(ctx, query)
+	return c.opened(raw, query, err)
+}
+
+func (c *conn) opened(raw driver.Stmt, query string, err error) (driver.Stmt, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &stmt{c, s, query}, nil
+	s := &stmt{c, raw, query}
+	c.stmts[s] = struct{}{}
+	return s, nil
 }
 
 type stmt struct {
@@ -34,8 +40,9 @@ type stmt struct {
 
 func (s *stmt) Close() error {
 	if s.c.cut {
-		return nil // gone with its connection
+		return nil // closed with its connection
 	}
+	delete(s.c.stmts, s)
 	return s.raw.Close()
 }
 
