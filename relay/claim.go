@@ -120,7 +120,7 @@ func (r *Relay) claim(ctx context.Context, tx dialect.Tx, c *claim, t *turn) err
 		c.id += markAlone
 		return r.claimRows(ctx, tx, c, f.fresh[:1], t)
 	case r.opts.MaxAttempts == 1:
-		t.more = true
+		t.more = t.more || len(f.fresh) > 0
 		return nil
 	}
 	return r.claimRows(ctx, tx, c, f.fresh, t)

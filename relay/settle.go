@@ -94,6 +94,9 @@ func (s totalSource) tryTurn(ctx context.Context, t *turn) error {
 		if err := s.r.record(ctx, tx, t.ended); err != nil {
 			return err
 		}
+		if err := s.r.closeCrashes(ctx, tx, t.ended); err != nil {
+			return err
+		}
 		if err := s.readNext(ctx, tx, t); err != nil {
 			return err
 		}

@@ -21,7 +21,7 @@ const (
 	// By primary key.
 	makeCrash     = `UPDATE {relays} SET order_name = 'crash', token = 0, until_ms = 0, in_hand = ?, version = version + 1 WHERE id = ?`
 	explainCrash  = `UPDATE {relays} SET in_hand = ?, version = version + 1 WHERE id = ?`
-	crashes       = `SELECT id, in_hand FROM {relays} WHERE order_name = 'crash'`
+	crashes       = `SELECT id FROM {relays} WHERE order_name = 'crash'`
 	countSuspects = `SELECT COUNT(*) FROM {events} WHERE seq IN ({list}) AND claimed_by = ?`
 	suspectList   = `UPDATE {events} SET claimed_by = ? WHERE seq IN ({list}) AND state = 0 AND claimed_by = ''`
 )
@@ -143,4 +143,43 @@ func (r *Relay) explain(ctx context.Context, tx dialect.Tx, id string) (first bo
 	}
 	_, err = execTx(ctx, tx, r.sql.SQL(explainCrash), string(note), id)
 	return true, err
+}
+
+// closeCrashes deletes the rows of crashes whose last suspect is through.
+func (r *Relay) closeCrashes(ctx context.Context, tx dialect.Tx, all []ended) error {
+	for _, x := range all {
+		id, ok := strings.CutPrefix(x.e.by, markSuspect)
+		if !ok || x.o.recorded() == 0 {
+			continue
+		}
+		if err := r.closeCrash(ctx, tx, id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *Relay) closeCrash(ctx context.Context, tx dialect.Tx, id string) error {
+	var text string
+	var version int64
+	err := queryRow(ctx, tx, r.sql.SQL(lockRelay), []any{id}, &text, &version)
+	if err == sql.ErrNoRows {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	var c crash
+	if err := json.Unmarshal([]byte(text), &c); err != nil {
+		return fmt.Errorf("decode crash %s: %w", id, err)
+	}
+	for part := range slicesOf(c.Suspects, maxBatch/2) {
+		var n int
+		query, args := r.listArgs(countSuspects, part, nil, []any{markSuspect + id})
+		if err := queryRow(ctx, tx, query, args, &n); err != nil || n > 0 {
+			return err
+		}
+	}
+	_, err = execTx(ctx, tx, r.sql.SQL(deleteRelay), id)
+	return err
 }

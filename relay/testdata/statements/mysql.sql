@@ -15,7 +15,6 @@ WHERE seq = ? AND state = 0;
 
 -- chargeEvent
 UPDATE outbox_events SET attempts = attempts + ?, total_attempts = total_attempts + ?, claimed_by = '!',
-       due_ms = (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000) + ?,
        first_failed_ms = CASE WHEN first_failed_ms = 0 THEN (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000) ELSE first_failed_ms END, last_error = ?
 WHERE seq = ? AND state = 0;
 
@@ -61,7 +60,7 @@ SELECT COUNT(*) FROM outbox_events WHERE seq IN (?, ?) AND claimed_by = ? AND st
 SELECT COUNT(*) FROM outbox_events WHERE seq IN (?, ?) AND claimed_by = ?;
 
 -- crashes
-SELECT id, in_hand FROM outbox_relays WHERE order_name = 'crash';
+SELECT id FROM outbox_relays WHERE order_name = 'crash';
 
 -- deadRelays
 SELECT id FROM outbox_relays WHERE until_ms < (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000) - ? AND order_name <> 'crash'

@@ -15,9 +15,8 @@ WHERE seq = $4 AND state = 0;
 
 -- chargeEvent
 UPDATE outbox_events SET attempts = attempts + $1, total_attempts = total_attempts + $2, claimed_by = '!',
-       due_ms = ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT) + $3,
-       first_failed_ms = CASE WHEN first_failed_ms = 0 THEN ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT) ELSE first_failed_ms END, last_error = $4
-WHERE seq = $5 AND state = 0;
+       first_failed_ms = CASE WHEN first_failed_ms = 0 THEN ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT) ELSE first_failed_ms END, last_error = $3
+WHERE seq = $4 AND state = 0;
 
 -- claimList
 UPDATE outbox_events SET attempts = attempts + 1, total_attempts = total_attempts + 1,
@@ -61,7 +60,7 @@ SELECT COUNT(*) FROM outbox_events WHERE seq IN ($1, $2) AND claimed_by = $3 AND
 SELECT COUNT(*) FROM outbox_events WHERE seq IN ($1, $2) AND claimed_by = $3;
 
 -- crashes
-SELECT id, in_hand FROM outbox_relays WHERE order_name = 'crash';
+SELECT id FROM outbox_relays WHERE order_name = 'crash';
 
 -- deadRelays
 SELECT id FROM outbox_relays WHERE until_ms < ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT) - $1 AND order_name <> 'crash'
