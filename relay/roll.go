@@ -48,6 +48,7 @@ type roller struct {
 	open  bool // more may be taken
 	more  bool // another turn may find more at once
 	alone bool // take nothing more before the hand is empty
+	tick  *time.Ticker
 }
 
 // roll returns with nothing in hand: when a turn finds nothing to take, after one batch if that is the mode, when ctx
@@ -58,6 +59,8 @@ func (r *Relay) roll(ctx context.Context, s *session, src source, workers int, m
 	}
 	x := &roller{r: r, s: s, src: src, mode: m, hand: r.newHand(ctx, workers), open: true, more: true}
 	defer x.hand.cancel(nil)
+	x.tick = time.NewTicker(max(min(flushEvery, r.grace()/2, r.opts.Lease/6), time.Millisecond))
+	defer x.tick.Stop()
 	err := x.run(ctx)
 	return x.p, err
 }

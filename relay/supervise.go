@@ -36,8 +36,6 @@ func (x *roller) finish(ctx context.Context) {
 // watch gives up on calls that do not return, and stops hand-overs when ctx ends or the session is lost.
 func (x *roller) watch(ctx context.Context, low int, enough func(done int) bool, wake <-chan struct{}, poll <-chan time.Time) {
 	r, h := x.r, x.hand
-	ticker := time.NewTicker(max(min(flushEvery, r.grace()/2, r.opts.Lease/6), time.Millisecond))
-	defer ticker.Stop()
 	limit := r.opts.PublishTimeout + r.grace()
 	stopping, gone := ctx.Done(), (<-chan struct{})(x.s.gone)
 	var shutdown <-chan time.Time
@@ -48,7 +46,7 @@ func (x *roller) watch(ctx context.Context, low int, enough func(done int) bool,
 		}
 		select {
 		case <-h.news:
-		case <-ticker.C:
+		case <-x.tick.C:
 			h.giveUp(limit)
 			x.src.keep(context.WithoutCancel(ctx), h)
 		case <-wake:
