@@ -3,12 +3,9 @@ package relay
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
-	"time"
 
 	"github.com/sqloutbox/sqloutbox/dialect"
-	"github.com/sqloutbox/sqloutbox/internal/txn"
 )
 
 // Every outcome names the claim. A claim that another relay has taken over fits no row, and so changes nothing. The
@@ -32,54 +29,25 @@ WHERE seq IN ({list}) AND claimed_by = ? AND state = 0`
 	countClaimed = `SELECT COUNT(*) FROM {events} WHERE seq IN ({list}) AND claimed_by = ? AND state = 0`
 )
 
-func (r *Relay) extendClaim(ctx context.Context, id string, seqs []int64) (n int64, err error) {
-	err = txn.Run(ctx, r.db, r.d, func(tx dialect.Tx) error {
-		n, err = r.execListWith(ctx, tx, extendClaimed, seqs, []any{r.opts.Lease.Milliseconds()}, []any{id})
-		return err
-	})
-	return n, err
-}
-
-// settleClaim records outcomes, trying again until it is known what happened or ctx ends.
-func (r *Relay) settleClaim(ctx context.Context, id string, all []ended) error {
-	pause := 5 * time.Millisecond
-	unknown := false
-	for {
-		refused := 0
-		err := txn.Run(ctx, r.db, r.d, func(tx dialect.Tx) error {
-			var err error
-			if unknown {
-				if done, err := r.noneClaimed(ctx, tx, id, all); err != nil || done {
-					return err
-				}
-			}
-			refused, err = r.recordClaimed(ctx, tx, id, all)
-			return err
-		})
-		if err == nil {
-			r.refuse(refused)
-			return nil
-		}
-		unknown = unknown || txn.IsUnknown(err)
-		r.log.Warn("outcomes could not be recorded yet", "events", len(all), "error", err)
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("settle: %w", err)
-		case <-time.After(jitter(pause)):
-			pause = min(2*pause, time.Second)
-		}
-	}
-}
-
-// noneClaimed: after a commit of unknown outcome, no row being claimed any more means that it happened.
-func (r *Relay) noneClaimed(ctx context.Context, tx dialect.Tx, id string, all []ended) (bool, error) {
-	args := make([]any, 0, len(all)+1)
+// recordClaims records outcomes, claim by claim, and answers how many fitted no row.
+func (r *Relay) recordClaims(ctx context.Context, tx dialect.Tx, all []ended) (refused int, err error) {
+	byClaim := make(map[*claim][]ended)
+	var order []*claim
 	for _, x := range all {
-		args = append(args, x.e.msg.Seq)
+		c := x.e.claim
+		if byClaim[c] == nil {
+			order = append(order, c)
+		}
+		byClaim[c] = append(byClaim[c], x)
 	}
-	var n int
-	err := queryRow(ctx, tx, r.sql.List(countClaimed, len(all)), append(args, id), &n)
-	return n == 0, err
+	for _, c := range order {
+		n, err := r.recordClaimed(ctx, tx, c.id, byClaim[c])
+		if err != nil {
+			return 0, err
+		}
+		refused += n
+	}
+	return refused, nil
 }
 
 // recordClaimed answers how many outcomes fitted no row.

@@ -15,18 +15,25 @@ type event struct {
 	firstFailed int64 // ms; 0: never
 	readAt      int64 // ms: the database's clock when it was read
 	read        instant
+	partition   int64 // -1: not set yet
+	by          string
 	broken      error // the row can't be handed over: why
+
+	scope string    // of order: one event of it at a time, in order
+	guard *deadline // until when it is ours
+	claim *claim    // in OrderNone
 }
 
 // eventColumns are read in the order of scanEvent. The clock is a scalar subquery: computed once, not once a row.
-const eventColumns = `seq, id, topic, event_key, headers, payload, created_ms, due_ms, attempts, total_attempts, first_failed_ms, (SELECT {clock})`
+const eventColumns = `seq, id, topic, event_key, partition_no, headers, payload, created_ms, due_ms, attempts, total_attempts,
+       first_failed_ms, claimed_by, claim_token, (SELECT {clock})`
 
 // wait is how long until the event is due, by the database's clock when it was read.
 func (e *event) wait() time.Duration {
 	return time.Duration(e.due-e.readAt) * time.Millisecond
 }
 
-func scanEvent(rows *sql.Rows, extra ...any) (*event, error) {
+func scanEvent(rows *sql.Rows) (*event, error) {
 	var (
 		e               event
 		m               = &e.msg
@@ -34,8 +41,9 @@ func scanEvent(rows *sql.Rows, extra ...any) (*event, error) {
 		created         int64
 		attempts, total int
 	)
-	dest := append([]any{&m.Seq, &m.ID, &m.Topic, &m.Key, &headers, &m.Payload, &created, &e.due, &attempts, &total, &e.firstFailed, &e.readAt}, extra...)
-	if err := rows.Scan(dest...); err != nil {
+	err := rows.Scan(&m.Seq, &m.ID, &m.Topic, &m.Key, &e.partition, &headers, &m.Payload, &created, &e.due, &attempts, &total,
+		&e.firstFailed, &e.by, &m.Token, &e.readAt)
+	if err != nil {
 		return nil, err
 	}
 	m.Attempt, m.Requeued, m.CreatedAt = attempts+1, total > attempts, time.UnixMilli(created)
@@ -53,23 +61,23 @@ func (e *event) size() int { return len(e.msg.Payload) + len(e.msg.ID) + len(e.m
 const maxBatchBytes = 16 << 20
 
 // readEvents reads to the end, or to the byte bound, so that the connection is free again.
-func (r *Relay) readEvents(rows *sql.Rows) ([]*event, error) {
+func (r *Relay) readEvents(rows *sql.Rows) (out []*event, cut bool, err error) {
 	defer rows.Close()
-	var out []*event
 	bytes, read := 0, r.now()
 	for rows.Next() {
 		e, err := scanEvent(rows)
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		e.read = read
 		out = append(out, e)
 		if bytes += e.size(); bytes > maxBatchBytes {
+			cut = true
 			break
 		}
 	}
 	if err := rows.Err(); err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	return out, rows.Close()
+	return out, cut, rows.Close()
 }

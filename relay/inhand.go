@@ -3,39 +3,31 @@ package relay
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
 
-// inHand is what a relay is about to hand over. It is written to the relay's own row before the hand-over, once a
-// batch; whoever takes over after a crash reads it there and so finds the culprit:
-//
-// A crash with a batch in hand makes all of it suspects. Suspects are handed over one by one, each noted as alone
-// before. A crash with one alone is that event's: it is charged for it, and for the crash that made it a suspect, if
-// no other event has explained that one yet. Events that merely shared the batch are charged nothing.
+// inHand is what a relay has taken and not settled. It is written to the relay's own row before the hand-over, once a
+// turn; whoever takes over after a crash reads it there and so finds the culprit.
 type inHand struct {
-	Batch    seqList `json:"batch,omitempty"`    // handed over together
-	Alone    int64   `json:"alone,omitempty"`    // handed over by itself
-	Suspects seqList `json:"suspects,omitempty"` // still to be handed over one by one
-	Prior    bool    `json:"prior,omitempty"`    // the crash that made the suspects is not explained yet
+	Batch seqList `json:"batch,omitempty"` // handed over together
+	Alone int64   `json:"alone,omitempty"` // handed over with nothing else in hand
 }
-
-func (h inHand) empty() bool { return len(h.Batch) == 0 && h.Alone == 0 && len(h.Suspects) == 0 }
 
 // encode is the text for the relay's row; nothing in hand is the empty text.
 func (h inHand) encode() string {
-	if h.empty() {
+	if len(h.Batch) == 0 && h.Alone == 0 {
 		return ""
 	}
 	b, err := json.Marshal(h)
 	if err != nil {
-		panic(fmt.Sprintf("encode what is in hand: %v", err)) // integers and booleans only: can't happen
+		panic(fmt.Sprintf("encode what is in hand: %v", err)) // integers only: can't happen
 	}
 	return string(b)
 }
 
-func decodeInHand(text string) (inHand, error) {
-	var h inHand
+func decodeInHand(text string) (h inHand, err error) {
 	if text == "" {
 		return h, nil
 	}
@@ -45,19 +37,43 @@ func decodeInHand(text string) (inHand, error) {
 	return h, nil
 }
 
-// afterCrash is what the next owner starts with, and what the event that was alone is charged.
-func (h inHand) afterCrash() (next inHand, culprit int64, charge int) {
-	if h.Alone == 0 {
-		next.Suspects = append(append(next.Suspects, h.Batch...), h.Suspects...)
-		next.Prior = h.Prior || len(h.Batch) > 0
-		return next, 0, 0
+// seqs are the events in hand.
+func (h inHand) seqs() []int64 {
+	if h.Alone != 0 {
+		return []int64{h.Alone}
 	}
-	charge = 1
-	if h.Prior {
-		charge = 2
+	return h.Batch
+}
+
+// after is what is left once these events have ended.
+func (h inHand) after(all []ended) inHand {
+	over := make(map[int64]bool, len(all))
+	for _, x := range all {
+		over[x.e.msg.Seq] = true
 	}
-	next.Suspects = append(seqList{h.Alone}, h.Suspects...)
-	return next, h.Alone, charge
+	var left inHand
+	if !over[h.Alone] {
+		left.Alone = h.Alone
+	}
+	for _, seq := range h.Batch {
+		if !over[seq] {
+			left.Batch = append(left.Batch, seq)
+		}
+	}
+	return left
+}
+
+// with adds a batch that was taken besides.
+func (h inHand) with(batch []*event, alone bool) inHand {
+	if alone && len(batch) == 1 {
+		return inHand{Alone: batch[0].msg.Seq}
+	}
+	h.Batch = slices.Clone(h.Batch)
+	for _, e := range batch {
+		h.Batch = append(h.Batch, e.msg.Seq)
+	}
+	slices.Sort(h.Batch)
+	return h
 }
 
 // seqList is ascending seqs, written as ranges ("1-100,105"): a batch is mostly contiguous.

@@ -7,11 +7,9 @@ import (
 
 func TestInHandIsReadBackAsItWasNoted(t *testing.T) {
 	for text, h := range map[string]inHand{
-		``:                                  {},
-		`{"batch":"1-3,7"}`:                 {Batch: seqList{1, 2, 3, 7}},
-		`{"alone":9}`:                       {Alone: 9},
-		`{"suspects":"10-12","prior":true}`: {Suspects: seqList{10, 11, 12}, Prior: true},
-		`{"alone":9,"suspects":"10,12","prior":true}`: {Alone: 9, Suspects: seqList{10, 12}, Prior: true},
+		``:                  {},
+		`{"batch":"1-3,7"}`: {Batch: seqList{1, 2, 3, 7}},
+		`{"alone":9}`:       {Alone: 9},
 	} {
 		if got := h.encode(); got != text {
 			t.Errorf("%+v is noted as %s, want %s", h, got, text)
@@ -23,64 +21,50 @@ func TestInHandIsReadBackAsItWasNoted(t *testing.T) {
 	}
 }
 
-// Three crashes of one event among five: it is charged three, the others nothing.
-func TestACrashIsChargedToItsCulpritAlone(t *testing.T) {
-	charged := 0
-	hand := inHand{Batch: seqList{1, 2, 3, 4, 5}}
-	crash := func(wantCulprit int64) {
-		t.Helper()
-		next, culprit, charge := hand.afterCrash()
-		if culprit != wantCulprit {
-			t.Fatalf("%+v: the culprit is %d, want %d", hand, culprit, wantCulprit)
-		}
-		charged += charge
-		hand = next
-	}
-	s := &session{r: &Relay{opts: Options{MaxAttempts: 3}}}
-	goOn := func(events ...*event) []*event {
-		batch := s.choose(hand, events)
-		hand = s.handOf(hand, batch)
-		return batch
-	}
+func TestWhatIsInHandFollowsTheTurns(t *testing.T) {
 	ev := func(seq int64) *event { return &event{msg: Message{Seq: seq}} }
-
-	crash(0) // nobody knows yet
-	if got := goOn(ev(1), ev(2), ev(3)); len(got) != 1 || hand.Alone != 1 {
-		t.Fatalf("a suspect does not go alone: %+v", hand)
+	h := inHand{}.with([]*event{ev(1), ev(2), ev(3)}, false)
+	h = h.after([]ended{{ev(1), outcome{verdict: published}}, {ev(3), outcome{}}}).with([]*event{ev(4)}, false)
+	if got := h.encode(); got != `{"batch":"2,4"}` {
+		t.Errorf("in hand: %s", got)
 	}
-	hand = hand.after([]ended{{ev(1), outcome{verdict: published}}})
-	goOn(ev(2), ev(3))
-	crash(2)
-	if charged != 2 {
-		t.Fatalf("charged %d after the second crash, want 2: the first is explained by now", charged)
+	h = h.after([]ended{{ev(2), outcome{verdict: failed}}, {ev(4), outcome{verdict: dead}}})
+	if got := h.encode(); got != "" {
+		t.Errorf("in hand after all has ended: %s", got)
 	}
-	goOn(ev(2), ev(3))
-	crash(2)
-	if charged != 3 {
-		t.Fatalf("charged %d after the third crash", charged)
-	}
-	hand.Suspects = without(hand.Suspects, 2) // it is a dead letter
-	for _, seq := range []int64{3, 4, 5} {
-		if got := goOn(ev(seq), ev(seq+1)); len(got) != 1 || hand.Prior {
-			t.Fatalf("%d: %+v", seq, hand)
-		}
-		hand = hand.after([]ended{{ev(seq), outcome{verdict: published}}})
-	}
-	if !hand.empty() {
-		t.Errorf("suspects are left: %+v", hand)
+	h = h.with([]*event{ev(5)}, true)
+	if got := h.encode(); got != `{"alone":5}` {
+		t.Errorf("in hand: %s", got)
 	}
 }
 
-func TestASuspectThatDidNotGetItsTurnStaysOne(t *testing.T) {
-	h := inHand{Alone: 4, Suspects: seqList{5}, Prior: true}
-	left := h.after([]ended{{&event{msg: Message{Seq: 4}}, outcome{}}})
-	if !reflect.DeepEqual(left, inHand{Suspects: seqList{4, 5}, Prior: true}) {
-		t.Errorf("%+v", left)
+func TestWhatMustGoAloneDoesSoWithNothingElseInHand(t *testing.T) {
+	r := &Relay{opts: Options{MaxAttempts: 3}}
+	plain, suspect := &event{}, &event{by: markSuspect + "crash"}
+	for name, c := range map[string]struct {
+		batch []*event
+		empty bool
+		want  int
+		alone bool
+	}{
+		"nothing special":       {[]*event{plain, plain}, true, 2, false},
+		"a suspect at the head": {[]*event{suspect, plain}, true, 1, true},
+		"not while others are":  {[]*event{suspect, plain}, false, 0, true},
+		"a suspect behind":      {[]*event{plain, suspect, plain}, true, 1, true},
+	} {
+		got, alone := r.choose(c.batch, c.empty)
+		if len(got) != c.want || alone != c.alone {
+			t.Errorf("%s: %d events, alone %v", name, len(got), alone)
+		}
+	}
+	one := &Relay{opts: Options{MaxAttempts: 1}}
+	if got, alone := one.choose([]*event{plain, plain}, true); len(got) != 1 || !alone {
+		t.Errorf("with one attempt: %d events, alone %v", len(got), alone)
 	}
 }
 
 func FuzzDecodeInHand(f *testing.F) {
-	f.Add(`{"batch":"1-100,105","suspects":"7","alone":3,"prior":true}`)
+	f.Add(`{"batch":"1-100,105","alone":3}`)
 	f.Add(`{"batch":"9223372036854775807-1"}`)
 	f.Fuzz(func(t *testing.T, text string) {
 		h, err := decodeInHand(text)

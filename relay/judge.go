@@ -75,3 +75,14 @@ func (r *Relay) usedUp(e *event) bool {
 	age := time.Duration(e.readAt-e.firstFailed)*time.Millisecond + r.now().mono - e.read.mono
 	return age >= r.opts.DeadLetterAfter
 }
+
+// holds reports whether an outcome keeps what is behind it in its chain waiting.
+func (r *Relay) holds(o outcome) bool {
+	switch o.verdict {
+	case published:
+		return false
+	case dead:
+		return r.opts.OnDead == HoldKey
+	}
+	return true
+}

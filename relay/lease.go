@@ -25,11 +25,11 @@ WHERE name = ?`
 	// Renewal after expiry fails, even when nobody has taken the lease: the owner has stopped by then.
 	extendLease = `UPDATE {leases} SET until_ms = {clock} + ?, version = version + 1
 WHERE name = ? AND owner = ? AND token = ? AND until_ms > {clock}`
-	freeLease = `UPDATE {leases} SET owner = ?, until_ms = 0, version = version + 1
+	freeLease = `UPDATE {leases} SET owner = '', until_ms = 0, version = version + 1
 WHERE name = ? AND owner = ? AND token = ?`
 
 	lockRelay = `SELECT in_hand, version FROM {relays} WHERE id = ?{lock}`
-	takeRelay = `UPDATE {relays} SET token = ?, in_hand = ?, version = version + 1 WHERE id = ?`
+	takeRelay = `UPDATE {relays} SET token = ?, in_hand = '', version = version + 1 WHERE id = ?`
 	readClock = `SELECT {clock}`
 )
 
@@ -130,61 +130,29 @@ func (s *session) readRow(ctx context.Context, tx dialect.Tx) error {
 		return err
 	}
 	s.version = version
-	s.hand, err = decodeInHand(text)
+	s.noted, err = decodeInHand(text)
 	return err
 }
 
-// takeOver makes the session the owner. The former owner's row goes in the same transaction, which fences it, and what
-// it had in hand becomes this session's. buried is the culprit of its crash, if that has used up its attempts.
+// takeOver makes the session the owner. The former owner is fenced in the same transaction. buried is the culprit of
+// its crash, if that has used up its attempts.
 func (s *session) takeOver(ctx context.Context, tx dialect.Tx, row *leaseRow) (buried []ended, err error) {
 	r := s.r
-	var left inHand
 	if row.owner != "" && row.owner != s.id {
-		if left, buried, err = r.inherit(ctx, tx, row.owner); err != nil {
+		if buried, err = r.inherit(ctx, tx, row.owner); err != nil {
 			return nil, err
 		}
 	}
 	if err := s.readRow(ctx, tx); err != nil {
 		return nil, err
 	}
-	if _, err := execTx(ctx, tx, r.sql.SQL(takeRelay), row.token+1, left.encode(), s.id); err != nil {
+	if _, err := execTx(ctx, tx, r.sql.SQL(takeRelay), row.token+1, s.id); err != nil {
 		return nil, err
 	}
-	s.hand, s.version = left, s.version+1
+	s.noted, s.version = inHand{}, s.version+1
 	lease := r.opts.Lease.Milliseconds()
 	_, err = execTx(ctx, tx, r.sql.SQL(takeLease), s.id, lease, lease, totalLease)
 	return buried, err
-}
-
-// inherit fences a former owner and answers what it had in hand, charging the culprit of its crash.
-func (r *Relay) inherit(ctx context.Context, tx dialect.Tx, owner string) (next inHand, buried []ended, err error) {
-	var text string
-	var version int64
-	err = queryRow(ctx, tx, r.sql.SQL(lockRelay), []any{owner}, &text, &version)
-	if err == sql.ErrNoRows {
-		return inHand{}, nil, nil // it had nothing in hand and was swept away
-	}
-	if err != nil {
-		return inHand{}, nil, err
-	}
-	had, err := decodeInHand(text)
-	if err != nil {
-		r.log.Error("what a former owner had in hand can't be read; nobody is charged", "relay", owner, "error", err)
-		had = inHand{}
-	}
-	next, culprit, charge := had.afterCrash()
-	if culprit != 0 {
-		alive, given, err := r.charge(ctx, tx, culprit, charge)
-		if err != nil {
-			return inHand{}, nil, err
-		}
-		if !alive {
-			next.Suspects = next.Suspects[1:]
-		}
-		buried = given
-	}
-	_, err = execTx(ctx, tx, r.sql.SQL(deleteRelay), owner)
-	return next, buried, err
 }
 
 func (s *session) renewLease(ctx context.Context, tx dialect.Tx, token int64) error {
@@ -198,16 +166,11 @@ func (s *session) renewLease(ctx context.Context, tx dialect.Tx, token int64) er
 	return err
 }
 
-// release hands the lease over at once. Suspects stay in the row for the next owner to find.
+// release hands the lease over at once.
 func (s *session) release(ctx context.Context) {
-	token := s.ownedToken()
-	keep := !s.hand.empty()
+	token, keep := s.ownedToken(), false
 	if token != 0 && !s.isLost() {
-		owner := ""
-		if keep {
-			owner = s.id
-		}
-		if _, err := s.r.exec(ctx, freeLease, owner, totalLease, s.id, token); err != nil {
+		if _, err := s.r.exec(ctx, freeLease, totalLease, s.id, token); err != nil {
 			s.r.log.Warn("the lease could not be given back; it ends by itself", "lease", totalLease, "error", err)
 			keep = true // the next owner finds the row by the lease
 		}

@@ -2,6 +2,8 @@ package relay
 
 import (
 	"context"
+	"database/sql"
+	"iter"
 	"slices"
 
 	"github.com/sqloutbox/sqloutbox/dialect"
@@ -19,10 +21,22 @@ func (r *Relay) execListAfter(ctx context.Context, tx dialect.Execer, statement 
 	return err
 }
 
-// execListWith answers how many rows were changed. The list is filled up to a power of two with its last seq, so that
-// an engine sees few different texts and can keep their plans.
+// execListWith answers how many rows were changed.
 func (r *Relay) execListWith(ctx context.Context, tx dialect.Execer, statement string, seqs []int64, before, after []any) (int64, error) {
-	slices.Sort(seqs)
+	text, args := r.listArgs(statement, seqs, before, after)
+	return execTx(ctx, tx, text, args...)
+}
+
+// queryList runs a SELECT with a list, and args after it.
+func (r *Relay) queryList(ctx context.Context, tx queryer, statement string, seqs []int64, after ...any) (*sql.Rows, error) {
+	text, args := r.listArgs(statement, seqs, nil, after)
+	return tx.QueryContext(ctx, text, args...)
+}
+
+// listArgs fills in a list in ascending order, the order in which all of this module locks rows. The list is filled up
+// to a power of two with its last seq, so that an engine sees few different texts and can keep their plans.
+func (r *Relay) listArgs(statement string, seqs []int64, before, after []any) (string, []any) {
+	seqs = slices.Sorted(slices.Values(seqs))
 	n := 1
 	for n < len(seqs) {
 		n *= 2
@@ -33,6 +47,8 @@ func (r *Relay) execListWith(ctx context.Context, tx dialect.Execer, statement s
 	for i := range n {
 		args = append(args, seqs[min(i, len(seqs)-1)])
 	}
-	args = append(args, after...)
-	return execTx(ctx, tx, r.sql.List(statement, n), args...)
+	return r.sql.List(statement, n), append(args, after...)
 }
+
+// slicesOf cuts seqs into parts of at most n.
+func slicesOf(seqs []int64, n int) iter.Seq[[]int64] { return slices.Chunk(seqs, n) }

@@ -16,6 +16,10 @@ const (
 	lookPending = `SELECT ` + eventColumns + `
 FROM {events}{use_pending} WHERE state = 0 ORDER BY seq LIMIT ?`
 
+	// The same, beside what is in hand, which is filtered by the index alone.
+	lookBeside = `SELECT ` + eventColumns + `
+FROM {events}{use_pending} WHERE state = 0 AND seq NOT IN ({list}) ORDER BY seq LIMIT ?`
+
 	// Each from the first or last entry of an index: constant cost, whatever is pending, kept or scheduled.
 	probe = `SELECT COALESCE((SELECT MIN(due_ms) FROM {events}{use_due} WHERE state = 0), -1),
        COALESCE((SELECT MIN(due_ms) FROM {events}{use_due} WHERE state = 3), -1), {clock}`
@@ -106,29 +110,35 @@ func (r *Relay) querySeqs(ctx context.Context, q queryer, statement string, args
 }
 
 // readTotal reads the next events in the order of the whole outbox: what stands before the first that must wait. wait
-// is how long that one has to, if it is at the head. It reads from the beginning of what is pending, so that nothing
-// which committed late or was requeued is ever overtaken.
-func (r *Relay) readTotal(ctx context.Context, tx dialect.Tx) (batch []*event, wait time.Duration, err error) {
-	rows, err := tx.QueryContext(ctx, r.sql.SQL(lookPending), int64(r.opts.Batch))
+// is how long that one has to, if it is at the head. It reads from the beginning of what is pending but for what is in
+// hand, so that nothing which committed late or was requeued is ever overtaken. more means that there was no room for all.
+func (r *Relay) readTotal(ctx context.Context, tx dialect.Tx, inHand []int64, room int) (batch []*event, more bool, wait time.Duration, err error) {
+	var rows *sql.Rows
+	if len(inHand) == 0 {
+		rows, err = tx.QueryContext(ctx, r.sql.SQL(lookPending), int64(room))
+	} else {
+		rows, err = r.queryList(ctx, tx, lookBeside, inHand, int64(room))
+	}
 	if err != nil {
-		return nil, never, fmt.Errorf("read pending: %w", err)
+		return nil, false, never, fmt.Errorf("read pending: %w", err)
 	}
-	events, err := r.readEvents(rows)
+	events, cut, err := r.readEvents(rows)
 	if err != nil || len(events) == 0 {
-		return nil, never, err
+		return nil, false, never, err
 	}
+	more = cut || len(events) == room
 	if r.opts.OnDead == HoldKey {
 		if events, err = r.beforeDead(ctx, tx, events); err != nil {
-			return nil, never, err
+			return nil, false, never, err
 		}
 	}
 	batch, early, wait := sortOut(events)
 	if len(early) > 0 {
 		if err := r.execList(ctx, tx, park, early); err != nil {
-			return nil, never, fmt.Errorf("park delayed: %w", err)
+			return nil, false, never, fmt.Errorf("park delayed: %w", err)
 		}
 	}
-	return batch, wait, nil
+	return batch, more && len(batch)+len(early) == len(events), wait, nil
 }
 
 // sortOut cuts events before the first that failed and is not due yet, and takes out those that are not due and were

@@ -3,191 +3,156 @@ package relay
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
+
+	"github.com/sqloutbox/sqloutbox/dialect"
+	"github.com/sqloutbox/sqloutbox/internal/txn"
 )
 
-// claimer is the loop of OrderNone: it claims ahead while workers hand over, and every claim is settled by itself.
-type claimer struct {
-	r       *Relay
-	s       *session
-	ctx     context.Context
-	slots   chan struct{} // Concurrency workers over all claims
-	results chan claimResult
-	open    int  // claims in hand
-	ahead   int  // of them, those with calls still to start
-	alone   bool // one in hand is to be alone
-	waiting bool // lapsed claims wait until nothing is in hand
-
-	handed, published int
-	unavailable       error
-	wait              time.Duration
-}
-
-// claimResult comes twice from each claim: drained when all its calls have started, over when it is settled.
-type claimResult struct {
-	over        bool
-	handed      int
-	published   int
-	unavailable error
-	wait        time.Duration
-	err         error
-}
-
-// claimsAhead is how many claims may have calls still to start: one that is worked on, and one to follow.
-const claimsAhead = 2
-
-// none works beside any number of other relays. It returns when the mode says so or ctx ends, with nothing in hand.
+// none works beside any number of other relays, Concurrency hand-overs at a time.
 func (r *Relay) none(ctx context.Context, s *session, m mode) (int, error) {
-	c := &claimer{
-		r: r, s: s, ctx: ctx,
-		slots:   make(chan struct{}, r.opts.Concurrency),
-		results: make(chan claimResult, 1),
-	}
-	err := c.loop(m)
-	for c.open > 0 {
-		if e := c.collect(<-c.results); e != nil {
-			err = errors.Join(err, e)
-		}
-	}
+	n, err := r.untilOver(ctx, s, m, func() (pass, error) {
+		return r.roll(ctx, s, &claimSource{session: s}, r.opts.Concurrency, m)
+	})
 	if err == nil && r.stuck.any() != nil {
 		err = ErrStuck
 	}
-	return c.published, err
+	return n, err
 }
 
-func (c *claimer) loop(m mode) error {
-	var idle idleWait
-	refused := 0
-	for c.ctx.Err() == nil {
-		if c.s.isLost() {
-			return ErrLeaseLost
+// claimSource is the outbox as one of many claimers works on it.
+type claimSource struct {
+	*session
+	unknown bool // the last try's commit has an unknown outcome
+}
+
+// turn records outcomes and claims what is due, in one transaction.
+func (s *claimSource) turn(ctx context.Context, t *turn) error {
+	s.claims++
+	s.unknown = false
+	id := fmt.Sprintf("%s/%d", s.id, s.claims)
+	pause := 5 * time.Millisecond
+	for {
+		refused, err := s.tryTurn(ctx, t, id)
+		if err == nil {
+			s.r.refuse(refused)
+			return s.lookAround(ctx, t)
 		}
-		if c.unavailable != nil && c.open == 0 {
-			if m != forever {
-				return nilUnless(m == dry, c.unavailable)
-			}
-			refused++
-			wait := max(c.wait, jitter(backoff(c.r.opts.Backoff, c.r.opts.BackoffMax, refused)))
-			c.unavailable, c.wait = nil, 0
-			c.r.pause(c.ctx, c.s, wait, false)
-			continue
+		s.r.log.Warn("outcomes could not be recorded yet", "events", len(t.ended), "error", err)
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("settle and claim: %w", err)
+		case <-time.After(jitter(pause)):
+			pause = min(2*pause, time.Second)
 		}
-		if c.mayClaim() {
-			n, err := c.claim()
-			switch {
-			case err != nil && m != forever:
+	}
+}
+
+func (s *claimSource) tryTurn(ctx context.Context, t *turn, id string) (refused int, err error) {
+	r := s.r
+	from := r.now()
+	var c *claim
+	err = txn.Run(ctx, r.db, r.d, func(tx dialect.Tx) error {
+		if s.unknown {
+			happened, err := r.turnHappened(ctx, tx, t)
+			if err != nil || happened {
 				return err
-			case err != nil:
-				c.r.log.Warn("claim failed", "error", err)
-				c.r.pause(c.ctx, c.s, idle.afterError(c.r.opts), false)
-				continue
-			case m == once:
-				return nil
-			case n > 0:
-				refused = 0
-				idle.reset()
-				continue
 			}
 		}
-		if c.open > 0 {
-			if err := c.awaitClaims(&idle); err != nil && m != forever {
-				return err
-			}
-			continue
-		}
-		over, err := c.await(m, &idle)
-		if err != nil && m != forever {
+		var err error
+		if refused, err = r.recordClaims(ctx, tx, t.ended); err != nil {
 			return err
 		}
-		if over {
+		c = &claim{id: id}
+		t.batch, t.buried, t.more, t.alone, t.wait = nil, nil, false, false, never
+		if t.room == 0 {
 			return nil
 		}
-	}
-	return nil
+		c.deadline.now = r.now
+		c.deadline.extend(from, r.opts.Lease)
+		c.extended = from.mono
+		return r.claim(ctx, tx, c, t)
+	})
+	s.unknown = s.unknown || txn.IsUnknown(err)
+	return refused, err
 }
 
-func (c *claimer) mayClaim() bool {
-	return c.ahead < claimsAhead && !c.alone && c.unavailable == nil && (!c.waiting || c.open == 0)
+// turnHappened tells, after a commit whose outcome was unknown, whether it did happen: what it claimed is claimed, or,
+// if it claimed nothing, what it settled is no longer claimed.
+func (r *Relay) turnHappened(ctx context.Context, tx dialect.Tx, t *turn) (bool, error) {
+	if len(t.batch) > 0 {
+		n, err := r.countClaimed(ctx, tx, t.batch[0].claim.id, t.batch)
+		return n > 0, err
+	}
+	for _, x := range t.ended {
+		n, err := r.countClaimed(ctx, tx, x.e.claim.id, []*event{x.e})
+		if err != nil || n > 0 {
+			return false, err
+		}
+	}
+	return true, nil
 }
 
-// claim takes a batch in hand and sets it going; n counts what it found to do.
-func (c *claimer) claim() (n int, err error) {
-	if err := c.s.probeSometimes(c.ctx); err != nil {
-		return 0, err
+func (r *Relay) countClaimed(ctx context.Context, tx dialect.Tx, id string, events []*event) (n int, err error) {
+	seqs := make([]int64, len(events))
+	for i, e := range events {
+		seqs[i] = e.msg.Seq
 	}
-	cl, buried, waiting, err := c.s.claim(c.ctx, c.open == 0)
-	if err != nil {
-		return 0, err
-	}
-	c.waiting = waiting
-	c.r.tell(buried)
-	if len(cl.events) == 0 {
-		return len(buried), nil
-	}
-	c.r.claimed(len(cl.events))
-	c.open++
-	c.ahead++
-	c.alone = cl.alone
-	go c.run(cl)
-	return len(buried) + len(cl.events), nil
+	text, args := r.listArgs(countClaimed, seqs, nil, []any{id})
+	return n, queryRow(ctx, tx, text, args, &n)
 }
 
-// collect takes in one message of a claim.
-func (c *claimer) collect(res claimResult) error {
-	if !res.over {
-		c.ahead--
+// lookAround tells "nothing to do" from "due, but in another relay's hands for the moment".
+func (s *claimSource) lookAround(ctx context.Context, t *turn) error {
+	if t.room == 0 || !t.empty || len(t.batch)+len(t.buried) > 0 || t.more {
 		return nil
 	}
-	c.open--
-	c.alone = false
-	c.handed += res.handed
-	c.published += res.published
-	if res.unavailable != nil {
-		c.unavailable, c.wait = res.unavailable, max(c.wait, res.wait)
+	signs, err := s.probeNow(ctx)
+	if err != nil {
+		return err
 	}
-	if res.err != nil {
-		c.r.log.Warn("a claim could not be settled; it lapses and is claimed again", "error", res.err)
-	}
-	return res.err
-}
-
-// awaitClaims waits for news of what is in hand; if more could be claimed, also for a wake-up or the next look.
-func (c *claimer) awaitClaims(idle *idleWait) error {
-	var timer <-chan time.Time
-	var wake chan struct{}
-	if c.mayClaim() {
-		timer, wake = time.After(idle.next(c.r.opts)), c.r.wake
-	}
-	select {
-	case res := <-c.results:
-		return c.collect(res)
-	case <-timer:
-	case <-wake:
-	case <-c.ctx.Done():
-	case <-c.s.gone:
+	if signs.pending <= 0 {
+		t.wait = 0
 	}
 	return nil
 }
 
-// await waits with nothing in hand and nothing claimed. Due events that can't be claimed are another relay's for the
-// moment: that is not the same as nothing to do.
-func (c *claimer) await(m mode, idle *idleWait) (over bool, err error) {
-	signs, err := c.s.probeNow(c.ctx)
-	if err != nil {
-		c.r.log.Warn("look for work failed", "error", err)
-		c.r.pause(c.ctx, c.s, idle.afterError(c.r.opts), false)
-		return false, err
+// keep extends the claims in hand, each third of a lease.
+func (s *claimSource) keep(ctx context.Context, h *hand) {
+	byClaim := make(map[*claim][]int64)
+	for _, e := range h.unsettled() {
+		byClaim[e.claim] = append(byClaim[e.claim], e.msg.Seq)
 	}
-	if signs.pending <= 0 {
-		c.r.pause(c.ctx, c.s, jitter(10*time.Millisecond), true)
-		return false, nil
+	for c, seqs := range byClaim {
+		if s.r.now().mono-c.extended < s.r.opts.Lease/3 {
+			continue
+		}
+		if err := s.extend(ctx, c, seqs); errors.Is(err, ErrLeaseLost) {
+			h.stop(ErrLeaseLost)
+		} else if err != nil {
+			s.r.log.Warn("a claim could not be extended yet", "error", err, "left", c.deadline.left())
+		}
 	}
-	if m != forever {
-		return true, nil
+}
+
+func (s *claimSource) extend(ctx context.Context, c *claim, seqs []int64) error {
+	ctx, stop := context.WithTimeout(ctx, max(c.deadline.left(), time.Second))
+	defer stop()
+	from := s.r.now()
+	var n int64
+	err := txn.Run(ctx, s.r.db, s.r.d, func(tx dialect.Tx) error {
+		var err error
+		n, err = s.r.execListWith(ctx, tx, extendClaimed, seqs, []any{s.r.opts.Lease.Milliseconds()}, []any{c.id})
+		return err
+	})
+	switch {
+	case err != nil:
+		return err
+	case n == 0:
+		return ErrLeaseLost
 	}
-	wait := min(signs.pending, signs.scheduled)
-	if c.r.pause(c.ctx, c.s, min(idle.next(c.r.opts), wait), true) {
-		return false, nil
-	}
-	return false, c.r.awaitWork(c.ctx, c.s, idle, never)
+	c.deadline.extend(from, s.r.opts.Lease)
+	c.extended = from.mono
+	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/sqloutbox/sqloutbox/dialect"
+	"github.com/sqloutbox/sqloutbox/internal/txn"
 	"github.com/sqloutbox/sqloutbox/outbox"
 )
 
@@ -43,20 +44,8 @@ func (r *Relay) purge(ctx context.Context) {
 // sweep deletes the rows of relays that gave no sign of life for a lease after theirs was over.
 func (r *Relay) sweep(ctx context.Context) error {
 	lease := r.opts.Lease.Milliseconds()
-	rows, err := r.db.QueryContext(ctx, r.sql.SQL(deadRelays), lease)
+	ids, err := r.queryIDs(ctx, deadRelays, lease)
 	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	var ids []string
-	for rows.Next() {
-		var id string
-		if err := rows.Scan(&id); err != nil {
-			return err
-		}
-		ids = append(ids, id)
-	}
-	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
 		return err
 	}
 	for _, id := range ids {
@@ -64,5 +53,37 @@ func (r *Relay) sweep(ctx context.Context) error {
 			return err
 		}
 	}
+	return r.sweepCrashes(ctx)
+}
+
+// sweepCrashes deletes the rows of crashes whose suspects are all through; most are gone by then.
+func (r *Relay) sweepCrashes(ctx context.Context) error {
+	ids, err := r.queryIDs(ctx, crashes)
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		err := txn.Run(ctx, r.db, r.d, func(tx dialect.Tx) error { return r.closeCrash(ctx, tx, id) })
+		if err != nil {
+			return err
+		}
+	}
 	return nil
+}
+
+func (r *Relay) queryIDs(ctx context.Context, statement string, args ...any) ([]string, error) {
+	rows, err := r.db.QueryContext(ctx, r.sql.SQL(statement), args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var ids []string
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		ids = append(ids, id)
+	}
+	return ids, errors.Join(rows.Err(), rows.Close())
 }

@@ -85,7 +85,7 @@ func (r *Relay) work(ctx context.Context, m mode) (int, error) {
 			return sum, err
 		case err != nil:
 			r.log.Warn("session ended", "error", err)
-			sleep(ctx, idle.afterError(r.opts))
+			sleep(ctx, idle.afterError())
 		case over:
 			return sum, nil
 		default:
@@ -168,7 +168,7 @@ func (r *Relay) awaitDatabase(ctx context.Context) error {
 			return err
 		}
 		r.log.Warn("the database is away", "error", err)
-		sleep(ctx, idle.afterError(r.opts))
+		sleep(ctx, idle.afterError())
 	}
 }
 

@@ -27,7 +27,8 @@ VALUES (?, ?, ?, ?, {clock}, {clock}, {clock} + ?)`
 
 	// A handful of rows, read without a lock and deleted by primary key. The row of a dead owner is left to whoever
 	// takes over its lease, for what it had in hand.
-	deadRelays = `SELECT id FROM {relays} WHERE until_ms < {clock} - ? AND id NOT IN (SELECT owner FROM {leases})`
+	deadRelays = `SELECT id FROM {relays} WHERE until_ms < {clock} - ? AND order_name <> 'crash'
+AND id NOT IN (SELECT owner FROM {leases})`
 	deleteDead = `DELETE FROM {relays} WHERE id = ? AND until_ms < {clock} - ? AND in_hand = ''`
 )
 
@@ -46,8 +47,9 @@ type session struct {
 
 	// Used by the relay's loop alone.
 	version int64         // of the row
-	hand    inHand        // as noted in the row
-	unknown bool          // a settlement's commit has an unknown outcome
+	noted   inHand        // what is in hand, as the row says
+	noting  inHand        // what the transaction under way says
+	unknown *turn         // whose commit has an unknown outcome
 	probed  time.Duration // when the last probe was, by r.now().mono
 	claims  int64         // claims made so far
 }

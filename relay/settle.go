@@ -20,7 +20,8 @@ const (
 	settleKeep   = `UPDATE {events} SET state = 1, attempts = attempts + 1, total_attempts = total_attempts + 1,
        claimed_by = '', due_ms = {clock}, settled_ms = {clock}
 WHERE seq IN ({list}) AND state = 0`
-	settleFailed = `UPDATE {events} SET attempts = attempts + 1, total_attempts = total_attempts + 1, due_ms = {clock} + ?,
+	settleFailed = `UPDATE {events} SET attempts = attempts + 1, total_attempts = total_attempts + 1, claimed_by = '',
+       due_ms = {clock} + ?,
        first_failed_ms = CASE WHEN first_failed_ms = 0 THEN {clock} ELSE first_failed_ms END, last_error = ?
 WHERE seq = ? AND state = 0`
 	settleDead = `UPDATE {events} SET attempts = attempts + 1, total_attempts = total_attempts + 1, state = 2,
@@ -35,37 +36,26 @@ type ended struct {
 	o outcome
 }
 
-// settlement is one transaction of an owner: it records outcomes, reads the next batch, and notes that as in hand. The
-// read comes after the outcomes in the same transaction, so that it is always up to date.
-type settlement struct {
-	ended []ended
-	rest  []*event // of the batch, not handed over yet: stays in hand, and nothing is read
-	read  bool     // read the next batch
+// totalSource is the outbox as its one owner works on it.
+type totalSource struct{ *session }
 
-	batch []*event      // what was read
-	wait  time.Duration // nothing was: until the head is due
-	hand  inHand        // as noted
-}
+func (totalSource) keep(context.Context, *hand) {} // the lease has a goroutine of its own
 
-// settle commits st under the session's token, trying again until it is known what happened or ctx ends. ErrLeaseLost:
-// nothing was recorded.
-func (s *session) settle(ctx context.Context, st *settlement) error {
+// turn records outcomes, reads the next batch, and notes what is in hand then. The read comes after the outcomes in
+// the same transaction, so that it is always up to date.
+func (s totalSource) turn(ctx context.Context, t *turn) error {
 	pause := 5 * time.Millisecond
 	for {
-		err := s.trySettle(ctx, st)
+		err := s.tryTurn(ctx, t)
 		switch {
 		case err == nil:
 			return nil
 		case errors.Is(err, ErrLeaseLost):
-			refused := int64(0)
-			for _, x := range st.ended {
-				refused += x.o.recorded()
-			}
-			s.r.refuse(int(refused))
+			s.r.refuse(countRecorded(t.ended))
 			s.lose(err)
 			return err
 		}
-		s.r.log.Warn("outcomes could not be recorded yet", "events", len(st.ended), "error", err)
+		s.r.log.Warn("outcomes could not be recorded yet", "events", len(t.ended), "error", err)
 		select {
 		case <-ctx.Done():
 			return fmt.Errorf("settle: %w", err)
@@ -77,71 +67,92 @@ func (s *session) settle(ctx context.Context, st *settlement) error {
 	}
 }
 
-func (s *session) trySettle(ctx context.Context, st *settlement) error {
+func countRecorded(all []ended) int {
+	n := int64(0)
+	for _, x := range all {
+		n += x.o.recorded()
+	}
+	return int(n)
+}
+
+func (s totalSource) tryTurn(ctx context.Context, t *turn) error {
 	noted := false
 	err := txn.Run(ctx, s.r.db, s.r.d, func(tx dialect.Tx) error {
-		if s.unknown {
-			happened, err := s.happened(ctx, tx, st)
-			if err != nil || happened {
-				noted = happened
+		if s.unknown != nil {
+			happened, err := s.happened(ctx, tx)
+			switch {
+			case err != nil:
 				return err
+			case happened && s.unknown == t:
+				noted = true
+				return nil
+			case happened:
+				s.version, s.noted = s.version+1, s.noting
 			}
+			s.unknown = nil
 		}
-		if err := s.r.record(ctx, tx, st.ended); err != nil {
+		if err := s.r.record(ctx, tx, t.ended); err != nil {
 			return err
 		}
-		s.next(st, nil)
-		if st.read {
-			batch, wait, err := s.r.readTotal(ctx, tx)
-			if err != nil {
-				return err
-			}
-			st.wait = wait
-			s.next(st, batch)
+		if err := s.r.closeCrashes(ctx, tx, t.ended); err != nil {
+			return err
 		}
-		noted = len(st.ended) > 0 || st.hand.encode() != s.hand.encode()
+		if err := s.readNext(ctx, tx, t); err != nil {
+			return err
+		}
+		noted = len(t.ended) > 0 || s.noting.encode() != s.noted.encode()
 		if !noted {
 			return nil // nothing to say: an idle look writes nothing
 		}
-		return s.passFence(ctx, tx, st.hand)
+		return s.passFence(ctx, tx)
 	})
-	s.unknown = s.unknown && err != nil || txn.IsUnknown(err)
+	if txn.IsUnknown(err) {
+		s.unknown = t
+	}
 	if err != nil {
 		return err
 	}
 	if noted {
 		s.version++
 	}
-	s.hand = st.hand
+	s.noted, s.unknown = s.noting, nil
 	return nil
 }
 
-// next works out what is in hand once st is settled.
-func (s *session) next(st *settlement, batch []*event) {
-	left := s.hand.after(st.ended)
-	if len(st.rest) > 0 {
-		st.hand = left.with(st.rest)
-		return
+// readNext reads what follows, if there is room, and works out what is in hand then.
+func (s totalSource) readNext(ctx context.Context, tx dialect.Tx, t *turn) error {
+	left := s.noted.after(t.ended)
+	if t.empty {
+		left = inHand{}
 	}
-	st.batch = s.choose(left, batch)
-	for _, e := range st.batch {
-		e.msg.Token = s.ownedToken()
+	t.batch, t.more, t.alone, t.wait = nil, false, false, never
+	if t.room > 0 {
+		batch, more, wait, err := s.r.readTotal(ctx, tx, left.seqs(), t.room)
+		if err != nil {
+			return err
+		}
+		t.batch, t.alone = s.r.choose(batch, t.empty)
+		t.more, t.wait = more || t.alone, wait
 	}
-	st.hand = s.handOf(left, st.batch)
+	for _, e := range t.batch {
+		e.guard, e.msg.Token = &s.deadline, s.ownedToken()
+	}
+	s.noting = left.with(t.batch, t.alone && t.empty)
+	return nil
 }
 
 // happened tells, after a commit whose outcome was unknown, whether it did happen.
-func (s *session) happened(ctx context.Context, tx dialect.Tx, st *settlement) (bool, error) {
+func (s totalSource) happened(ctx context.Context, tx dialect.Tx) (bool, error) {
 	text, version, err := s.lockRow(ctx, tx)
 	if err != nil {
 		return false, err
 	}
-	return version == s.version+1 && text == st.hand.encode(), nil
+	return version == s.version+1 && text == s.noting.encode(), nil
 }
 
-// passFence notes hand in the relay's row, or finds that the row is another's or gone by now.
-func (s *session) passFence(ctx context.Context, tx dialect.Tx, hand inHand) error {
-	n, err := execTx(ctx, tx, s.r.sql.SQL(fence), hand.encode(), s.id, s.ownedToken(), s.version)
+// passFence notes what is in hand in the relay's row, or finds that the row is another's or gone by now.
+func (s totalSource) passFence(ctx context.Context, tx dialect.Tx) error {
+	n, err := execTx(ctx, tx, s.r.sql.SQL(fence), s.noting.encode(), s.id, s.ownedToken(), s.version)
 	if err == nil && n == 0 {
 		err = fmt.Errorf("%w: another relay has taken over", ErrLeaseLost)
 	}

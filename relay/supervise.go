@@ -5,36 +5,66 @@ import (
 	"time"
 )
 
-// flushEvery is how often outcomes are recorded while a slow batch is still being handed over: at most this much time
-// of a publisher's work is done again after a crash.
+// flushEvery is how often outcomes are recorded while hand-overs are slow: at most this much of a publisher's work is
+// done again after a crash.
 const flushEvery = 500 * time.Millisecond
 
-// supervise waits until a series is over. It calls tick now and then, stops the series when ctx ends or the ownership
-// is gone, and gives up on calls that do not return.
-func (r *Relay) supervise(ctx context.Context, gone <-chan struct{}, s *series, cancel context.CancelCauseFunc, tick func()) {
-	ticker := time.NewTicker(max(min(flushEvery, r.grace()/2, r.opts.Lease/6), time.Millisecond))
-	defer ticker.Stop()
+// await watches the hand until a turn is worth its while: when few events are left and more may be taken, when all
+// have ended, when outcomes have waited long enough, or when there may be news in the outbox.
+func (x *roller) await(ctx context.Context) {
+	low := 0
+	var wake chan struct{}
+	var poll <-chan time.Time
+	if x.open && !x.alone {
+		wake = x.r.wake
+		timer := time.NewTimer(jitter(x.r.opts.Poll))
+		defer timer.Stop()
+		poll = timer.C
+		if x.more {
+			low = x.r.opts.Batch
+		}
+	}
+	flush := x.r.now().mono + flushEvery
+	x.watch(ctx, low, func(done int) bool { return done > 0 && x.r.now().mono >= flush }, wake, poll)
+}
+
+// finish watches the hand until all has ended.
+func (x *roller) finish(ctx context.Context) {
+	x.watch(ctx, 0, func(int) bool { return false }, nil, nil)
+}
+
+// watch gives up on calls that do not return, and stops hand-overs when ctx ends or the session is lost.
+func (x *roller) watch(ctx context.Context, low int, enough func(done int) bool, wake <-chan struct{}, poll <-chan time.Time) {
+	r, h := x.r, x.hand
 	limit := r.opts.PublishTimeout + r.grace()
-	stopping := ctx.Done()
+	stopping, gone := ctx.Done(), (<-chan struct{})(x.s.gone)
 	var shutdown <-chan time.Time
+	h.expect(low)
 	for {
-		select {
-		case <-s.done:
+		if done, left := h.state(); left <= low || enough(done) {
 			return
-		case <-ticker.C:
-			s.giveUp(limit)
-			tick()
+		}
+		select {
+		case <-h.news:
+		case <-x.tick.C:
+			h.giveUp(limit)
+			x.src.keep(context.WithoutCancel(ctx), h)
+		case <-wake:
+			x.more = true
+			return
+		case <-poll:
+			x.more = true
+			return
 		case <-gone:
 			gone = nil
-			s.stop.Store(true)
-			cancel(ErrLeaseLost)
+			h.stop(ErrLeaseLost)
 		case <-stopping:
-			stopping = nil
-			s.stop.Store(true)
+			stopping, low = nil, 0
+			h.stop(nil)
 			shutdown = time.After(r.opts.ShutdownTimeout)
 		case <-shutdown:
 			shutdown = nil
-			cancel(errShutdown)
+			h.cancel(errShutdown)
 			limit = min(limit, r.grace()) // it has been running for ShutdownTimeout already
 		}
 	}

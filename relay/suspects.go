@@ -1,68 +1,185 @@
 package relay
 
-import "slices"
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"strings"
 
-// choose cuts a batch so that suspects and rows that can't be read go by themselves.
-func (s *session) choose(left inHand, batch []*event) []*event {
+	"github.com/sqloutbox/sqloutbox/dialect"
+)
+
+// A crash with several events in hand makes all of them suspects: claimed_by of each says of which crash. A suspect is
+// handed over with nothing else in hand, and noted as alone. A crash with one alone is that event's: it is charged for
+// it, and for the crash that made it a suspect if nothing else has explained that one yet. Events that merely shared
+// the batch are charged nothing. The crash itself stays as a row among the relays until its suspects are through.
+const (
+	markSuspect  = "!!" // and the id of the crash
+	markedBefore = "!"  // a culprit whose crashes are all counted
+
+	// By primary key.
+	makeCrash     = `UPDATE {relays} SET order_name = 'crash', token = 0, until_ms = 0, in_hand = ?, version = version + 1 WHERE id = ?`
+	explainCrash  = `UPDATE {relays} SET in_hand = ?, version = version + 1 WHERE id = ?`
+	crashes       = `SELECT id FROM {relays} WHERE order_name = 'crash'`
+	countSuspects = `SELECT COUNT(*) FROM {events} WHERE seq IN ({list}) AND claimed_by = ?`
+	suspectList   = `UPDATE {events} SET claimed_by = ? WHERE seq IN ({list}) AND state = 0 AND claimed_by = ''`
+)
+
+// crash is what the row of a crash says.
+type crash struct {
+	Suspects  seqList `json:"suspects"`
+	Explained bool    `json:"explained,omitempty"` // by an event that did it again alone
+}
+
+func (e *event) suspect() bool { return strings.HasPrefix(e.by, markedBefore) }
+
+// alone: a suspect goes by itself, and so does a row that can't be read; with one attempt only, the first crash must
+// name its culprit, so every event does.
+func (r *Relay) alone(e *event) bool {
+	return r.opts.MaxAttempts == 1 || e.broken != nil || e.suspect()
+}
+
+// choose cuts a batch so that what must go alone does so, with nothing else in hand.
+func (r *Relay) choose(batch []*event, empty bool) (chosen []*event, alone bool) {
 	for i, e := range batch {
-		if e.broken != nil || s.alone(left, e) {
-			return batch[:max(i, 1)]
+		if !r.alone(e) {
+			continue
+		}
+		if i == 0 && empty {
+			return batch[:1], true
+		}
+		return batch[:i], true
+	}
+	return batch, false
+}
+
+// inherit fences a former owner, and finds out what its crash means. buried is the culprit if this made it a dead
+// letter.
+func (r *Relay) inherit(ctx context.Context, tx dialect.Tx, owner string) (buried []ended, err error) {
+	var text string
+	var version int64
+	err = queryRow(ctx, tx, r.sql.SQL(lockRelay), []any{owner}, &text, &version)
+	if err == sql.ErrNoRows {
+		return nil, nil // it had nothing in hand and was swept away
+	}
+	if err != nil {
+		return nil, err
+	}
+	had, err := decodeInHand(text)
+	if err != nil {
+		r.log.Error("what a former owner had in hand can't be read; nobody is charged", "relay", owner, "error", err)
+	}
+	if len(had.Batch) == 0 {
+		if had.Alone != 0 {
+			if buried, err = r.chargeAlone(ctx, tx, had.Alone); err != nil {
+				return nil, err
+			}
+		}
+		_, err = execTx(ctx, tx, r.sql.SQL(deleteRelay), owner)
+		return buried, err
+	}
+	note, err := json.Marshal(crash{Suspects: had.Batch})
+	if err != nil {
+		return nil, err
+	}
+	if _, err := execTx(ctx, tx, r.sql.SQL(makeCrash), string(note), owner); err != nil {
+		return nil, err
+	}
+	for part := range slicesOf(had.Batch, maxBatch) {
+		if err := r.execListAfter(ctx, tx, suspectList, part, markSuspect+owner); err != nil {
+			return nil, err
 		}
 	}
-	return batch
+	return nil, nil
 }
 
-// alone: a suspect goes by itself; with one attempt only, the first crash must name its culprit, so every event does.
-func (s *session) alone(left inHand, e *event) bool {
-	return s.r.opts.MaxAttempts == 1 || slices.Contains(left.Suspects, e.msg.Seq)
-}
-
-// handOf is the note for a batch that is about to be handed over. Suspects before the batch are no longer pending,
-// since the batch was read from the beginning.
-func (s *session) handOf(left inHand, batch []*event) inHand {
-	if len(batch) == 0 {
-		return left
+// chargeAlone charges the event that was alone when its process ended.
+func (r *Relay) chargeAlone(ctx context.Context, tx dialect.Tx, seq int64) (buried []ended, err error) {
+	e := &event{msg: Message{Seq: seq}, read: r.now()}
+	m := &e.msg
+	err = queryRow(ctx, tx, r.sql.SQL(lockEvent), []any{seq}, &m.ID, &m.Topic, &m.Key, &m.Attempt, &e.firstFailed, &e.by)
+	if err == sql.ErrNoRows {
+		return nil, nil // settled all the same
 	}
-	h := left
-	first := batch[0].msg.Seq
-	h.Suspects = slices.DeleteFunc(slices.Clone(h.Suspects), func(seq int64) bool { return seq < first })
-	if len(batch) == 1 && s.alone(left, batch[0]) {
-		h.Alone, h.Suspects = first, without(h.Suspects, first)
-		return h
+	if err != nil {
+		return nil, err
 	}
-	h.Prior = h.Prior && len(h.Suspects) > 0
-	return h.with(batch)
+	crashes := 1
+	if id, ok := strings.CutPrefix(e.by, markSuspect); ok {
+		first, err := r.explain(ctx, tx, id)
+		if err != nil {
+			return nil, err
+		}
+		if first {
+			crashes++
+		}
+	}
+	return r.charge(ctx, tx, e, crashes)
 }
 
-// with adds a batch that is handed over together.
-func (h inHand) with(batch []*event) inHand {
-	for _, e := range batch {
-		h.Batch = append(h.Batch, e.msg.Seq)
+// explain notes that a crash has found its culprit, and reports whether this is the first.
+func (r *Relay) explain(ctx context.Context, tx dialect.Tx, id string) (first bool, err error) {
+	var text string
+	var version int64
+	err = queryRow(ctx, tx, r.sql.SQL(lockRelay), []any{id}, &text, &version)
+	if err == sql.ErrNoRows {
+		return false, nil
 	}
-	return h
+	if err != nil {
+		return false, err
+	}
+	var c crash
+	if err := json.Unmarshal([]byte(text), &c); err != nil {
+		return false, fmt.Errorf("decode crash %s: %w", id, err)
+	}
+	if c.Explained {
+		return false, nil
+	}
+	c.Explained = true
+	note, err := json.Marshal(c)
+	if err != nil {
+		return false, err
+	}
+	_, err = execTx(ctx, tx, r.sql.SQL(explainCrash), string(note), id)
+	return true, err
 }
 
-// after is what is left of h once these events have ended: an event with an outcome did not end the process.
-func (h inHand) after(all []ended) inHand {
-	settled := make(map[int64]bool, len(all))
+// closeCrashes deletes the rows of crashes whose last suspect is through.
+func (r *Relay) closeCrashes(ctx context.Context, tx dialect.Tx, all []ended) error {
 	for _, x := range all {
-		if x.o.verdict != untouched {
-			settled[x.e.msg.Seq] = true
+		id, ok := strings.CutPrefix(x.e.by, markSuspect)
+		if !ok || x.o.recorded() == 0 {
+			continue
+		}
+		if err := r.closeCrash(ctx, tx, id); err != nil {
+			return err
 		}
 	}
-	left := inHand{Prior: h.Prior}
-	if h.Alone != 0 && !settled[h.Alone] {
-		left.Suspects = append(left.Suspects, h.Alone) // it did not get its turn
-	}
-	for _, seq := range h.Suspects {
-		if !settled[seq] {
-			left.Suspects = append(left.Suspects, seq)
-		}
-	}
-	left.Prior = left.Prior && len(left.Suspects) > 0
-	return left
+	return nil
 }
 
-func without(l seqList, seq int64) seqList {
-	return slices.DeleteFunc(slices.Clone(l), func(x int64) bool { return x == seq })
+func (r *Relay) closeCrash(ctx context.Context, tx dialect.Tx, id string) error {
+	var text string
+	var version int64
+	err := queryRow(ctx, tx, r.sql.SQL(lockRelay), []any{id}, &text, &version)
+	if err == sql.ErrNoRows {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	var c crash
+	if err := json.Unmarshal([]byte(text), &c); err != nil {
+		return fmt.Errorf("decode crash %s: %w", id, err)
+	}
+	for part := range slicesOf(c.Suspects, maxBatch/2) {
+		var n int
+		query, args := r.listArgs(countSuspects, part, nil, []any{markSuspect + id})
+		if err := queryRow(ctx, tx, query, args, &n); err != nil || n > 0 {
+			return err
+		}
+	}
+	_, err = execTx(ctx, tx, r.sql.SQL(deleteRelay), id)
+	return err
 }

@@ -24,7 +24,7 @@ func (w *idleWait) next(o Options) time.Duration {
 }
 
 // afterError is the wait after a statement that failed: from 50 ms, doubling to 5 s.
-func (w *idleWait) afterError(Options) time.Duration {
+func (w *idleWait) afterError() time.Duration {
 	w.fails++
 	return jitter(backoff(50*time.Millisecond, 5*time.Second, w.fails))
 }
@@ -51,22 +51,25 @@ func (r *Relay) pause(ctx context.Context, s *session, d time.Duration, byWake b
 // awaitWork waits until a look may find something: one cheap statement per idle wait. headWait is how long the head
 // has to wait, if that is why nothing was handed over.
 func (r *Relay) awaitWork(ctx context.Context, s *session, idle *idleWait, headWait time.Duration) error {
-	wait := headWait
+	if headWait <= 0 { // due, but in another relay's hands for the moment: that is not the same as nothing to do
+		r.pause(ctx, s, jitter(10*time.Millisecond), true)
+		return nil
+	}
 	for ctx.Err() == nil && !s.isLost() {
-		if r.pause(ctx, s, min(idle.next(r.opts), max(wait, time.Millisecond)), true) {
+		wait := headWait
+		if headWait == never { // where something is held back, only a full look tells
+			signs, err := s.probeNow(ctx)
+			if err != nil {
+				return err
+			}
+			if signs.pending <= 0 {
+				return nil
+			}
+			wait = min(signs.pending, signs.scheduled)
+		}
+		if woken := r.pause(ctx, s, min(idle.next(r.opts), max(wait, time.Millisecond)), true); woken || headWait != never {
 			return nil
 		}
-		if s.deadline.over() || ctx.Err() != nil {
-			return nil
-		}
-		signs, err := s.probeNow(ctx)
-		if err != nil {
-			return err
-		}
-		if signs.pending <= 0 || headWait != never { // where something is held back, only a full look tells
-			return nil
-		}
-		wait = min(signs.pending, signs.scheduled)
 	}
 	return nil
 }

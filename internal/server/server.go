@@ -4,6 +4,7 @@ package server
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"strings"
 )
@@ -19,14 +20,19 @@ const (
 )
 
 // Identify asks db for its version text and says whose it is. version() exists on all but SQLite, which has
-// sqlite_version(); the error is the first question's where neither is answered.
+// sqlite_version(). A connection may be lost between the two questions, and then the answers together would mislead: so
+// both are asked twice before the error, which holds both answers, is believed.
 func Identify(ctx context.Context, db *sql.DB) (kind, version string, err error) {
-	err = db.QueryRowContext(ctx, "SELECT version()").Scan(&version)
-	if err == nil {
-		return kindOf(version), version, nil
-	}
-	if sqliteErr := db.QueryRowContext(ctx, "SELECT sqlite_version()").Scan(&version); sqliteErr == nil {
-		return SQLite, version, nil
+	for range 2 {
+		first := db.QueryRowContext(ctx, "SELECT version()").Scan(&version)
+		if first == nil {
+			return kindOf(version), version, nil
+		}
+		second := db.QueryRowContext(ctx, "SELECT sqlite_version()").Scan(&version)
+		if second == nil {
+			return SQLite, version, nil
+		}
+		err = errors.Join(first, second)
 	}
 	return "", "", err
 }

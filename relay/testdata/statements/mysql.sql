@@ -9,12 +9,12 @@ WHERE seq = ? AND state = 0;
 
 -- chargeDead
 UPDATE outbox_events SET attempts = attempts + ?, total_attempts = total_attempts + ?, state = 2,
-       due_ms = (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000), settled_ms = (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000),
+       claimed_by = '', due_ms = (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000), settled_ms = (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000),
        first_failed_ms = CASE WHEN first_failed_ms = 0 THEN (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000) ELSE first_failed_ms END, last_error = ?
 WHERE seq = ? AND state = 0;
 
 -- chargeEvent
-UPDATE outbox_events SET attempts = attempts + ?, total_attempts = total_attempts + ?, due_ms = (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000) + ?,
+UPDATE outbox_events SET attempts = attempts + ?, total_attempts = total_attempts + ?, claimed_by = '!',
        first_failed_ms = CASE WHEN first_failed_ms = 0 THEN (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000) ELSE first_failed_ms END, last_error = ?
 WHERE seq = ? AND state = 0;
 
@@ -24,7 +24,8 @@ UPDATE outbox_events SET attempts = attempts + 1, total_attempts = total_attempt
 WHERE seq IN (?, ?) AND state = 0;
 
 -- claimable
-SELECT seq, id, topic, event_key, headers, payload, created_ms, due_ms, attempts, total_attempts, first_failed_ms, (SELECT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000)), claimed_by, claim_token
+SELECT seq, id, topic, event_key, partition_no, headers, payload, created_ms, due_ms, attempts, total_attempts,
+       first_failed_ms, claimed_by, claim_token, (SELECT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000))
 FROM outbox_events FORCE INDEX (outbox_events_due) WHERE state = 0 AND due_ms <= (SELECT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000)) ORDER BY due_ms, seq LIMIT ? FOR UPDATE SKIP LOCKED;
 
 -- claimedBack
@@ -55,8 +56,15 @@ UPDATE outbox_events SET attempts = attempts + ?, total_attempts = total_attempt
 -- countClaimed
 SELECT COUNT(*) FROM outbox_events WHERE seq IN (?, ?) AND claimed_by = ? AND state = 0;
 
+-- countSuspects
+SELECT COUNT(*) FROM outbox_events WHERE seq IN (?, ?) AND claimed_by = ?;
+
+-- crashes
+SELECT id FROM outbox_relays WHERE order_name = 'crash';
+
 -- deadRelays
-SELECT id FROM outbox_relays WHERE until_ms < (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000) - ? AND id NOT IN (SELECT owner FROM outbox_leases);
+SELECT id FROM outbox_relays WHERE until_ms < (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000) - ? AND order_name <> 'crash'
+AND id NOT IN (SELECT owner FROM outbox_leases);
 
 -- deleteDead
 DELETE FROM outbox_relays WHERE id = ? AND until_ms < (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000) - ? AND in_hand = '';
@@ -66,6 +74,9 @@ DELETE FROM outbox_relays WHERE id = ?;
 
 -- dueScheduled
 SELECT seq FROM outbox_events FORCE INDEX (outbox_events_due) WHERE state = 3 AND due_ms <= ? ORDER BY due_ms, seq LIMIT ? FOR UPDATE SKIP LOCKED;
+
+-- explainCrash
+UPDATE outbox_relays SET in_hand = ?, version = version + 1 WHERE id = ?;
 
 -- extendClaimed
 UPDATE outbox_events SET due_ms = (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000) + ?
@@ -79,7 +90,7 @@ WHERE name = ? AND owner = ? AND token = ? AND until_ms > (TIMESTAMPDIFF(MICROSE
 UPDATE outbox_relays SET in_hand = ?, version = version + 1 WHERE id = ? AND token = ? AND version = ?;
 
 -- freeLease
-UPDATE outbox_leases SET owner = ?, until_ms = 0, version = version + 1
+UPDATE outbox_leases SET owner = '', until_ms = 0, version = version + 1
 WHERE name = ? AND owner = ? AND token = ?;
 
 -- insertLease
@@ -90,7 +101,7 @@ INSERT INTO outbox_relays (id, host, process, order_name, since_ms, seen_ms, unt
 VALUES (?, ?, ?, ?, (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000), (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000), (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000) + ?);
 
 -- lockEvent
-SELECT id, topic, event_key, attempts, first_failed_ms FROM outbox_events WHERE seq = ? AND state = 0 FOR UPDATE;
+SELECT id, topic, event_key, attempts, first_failed_ms, claimed_by FROM outbox_events WHERE seq = ? AND state = 0 FOR UPDATE;
 
 -- lockLease
 SELECT owner, token, until_ms, lease_ms FROM outbox_leases WHERE name = ? FOR UPDATE;
@@ -98,12 +109,21 @@ SELECT owner, token, until_ms, lease_ms FROM outbox_leases WHERE name = ? FOR UP
 -- lockRelay
 SELECT in_hand, version FROM outbox_relays WHERE id = ? FOR UPDATE;
 
+-- lookBeside
+SELECT seq, id, topic, event_key, partition_no, headers, payload, created_ms, due_ms, attempts, total_attempts,
+       first_failed_ms, claimed_by, claim_token, (SELECT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000))
+FROM outbox_events FORCE INDEX (outbox_events_pending) WHERE state = 0 AND seq NOT IN (?, ?) ORDER BY seq LIMIT ?;
+
 -- lookLease
 SELECT owner, token, until_ms, lease_ms, (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000) FROM outbox_leases WHERE name = ?;
 
 -- lookPending
-SELECT seq, id, topic, event_key, headers, payload, created_ms, due_ms, attempts, total_attempts, first_failed_ms, (SELECT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000))
+SELECT seq, id, topic, event_key, partition_no, headers, payload, created_ms, due_ms, attempts, total_attempts,
+       first_failed_ms, claimed_by, claim_token, (SELECT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000))
 FROM outbox_events FORCE INDEX (outbox_events_pending) WHERE state = 0 ORDER BY seq LIMIT ?;
+
+-- makeCrash
+UPDATE outbox_relays SET order_name = 'crash', token = 0, until_ms = 0, in_hand = ?, version = version + 1 WHERE id = ?;
 
 -- oldestDead
 SELECT MIN(seq) FROM outbox_events FORCE INDEX (outbox_events_pending) WHERE state = 2;
@@ -134,7 +154,8 @@ WHERE seq = ? AND state = 0;
 DELETE FROM outbox_events WHERE seq IN (?, ?) AND state = 0;
 
 -- settleFailed
-UPDATE outbox_events SET attempts = attempts + 1, total_attempts = total_attempts + 1, due_ms = (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000) + ?,
+UPDATE outbox_events SET attempts = attempts + 1, total_attempts = total_attempts + 1, claimed_by = '',
+       due_ms = (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000) + ?,
        first_failed_ms = CASE WHEN first_failed_ms = 0 THEN (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000) ELSE first_failed_ms END, last_error = ?
 WHERE seq = ? AND state = 0;
 
@@ -143,11 +164,14 @@ UPDATE outbox_events SET state = 1, attempts = attempts + 1, total_attempts = to
        claimed_by = '', due_ms = (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000), settled_ms = (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000)
 WHERE seq IN (?, ?) AND state = 0;
 
+-- suspectList
+UPDATE outbox_events SET claimed_by = ? WHERE seq IN (?, ?) AND state = 0 AND claimed_by = '';
+
 -- takeLease
 UPDATE outbox_leases SET owner = ?, token = token + 1, since_ms = (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000), until_ms = (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000) + ?, lease_ms = ?,
        version = version + 1
 WHERE name = ?;
 
 -- takeRelay
-UPDATE outbox_relays SET token = ?, in_hand = ?, version = version + 1 WHERE id = ?;
+UPDATE outbox_relays SET token = ?, in_hand = '', version = version + 1 WHERE id = ?;
 
