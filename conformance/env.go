@@ -9,6 +9,7 @@ import (
 
 	"github.com/sqloutbox/sqloutbox/conformance/internal/hookdb"
 	"github.com/sqloutbox/sqloutbox/dialect"
+	"github.com/sqloutbox/sqloutbox/internal/txn"
 	"github.com/sqloutbox/sqloutbox/outbox"
 )
 
@@ -54,10 +55,14 @@ func (t *env) outboxOn(db *sql.DB, opts *outbox.Options) *outbox.Outbox {
 	return o
 }
 
-// exec runs a statement on the case's pool; names in braces are filled in as in the library's own.
-func (t *env) exec(text string, args ...any) int64 {
+// exec runs a statement on the case's pool, again after a conflict with what runs beside it; names in braces are filled
+// in as in the library's own.
+func (t *env) exec(text string, args ...any) (n int64) {
 	t.Helper()
-	n, err := t.tryExec(text, args...)
+	err := txn.Retry(t.ctx(), t.dialect(), func() (err error) {
+		n, err = t.tryExec(text, args...)
+		return err
+	})
 	if err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}

@@ -16,31 +16,38 @@ func lateRules() []rule {
 
 // A has the lower number and commits after the relay has run dry.
 func lateFound(t *env, order relay.Order) {
+	// Ids of its own: where an id was deleted a moment ago, InnoDB locks its place and the next against others.
+	idA, idB := "a "+order.String(), "b "+order.String()
 	p := &receiver{}
 	r := t.otherRelay(p, quick(order))
 	a := t.begin(t.another())
-	if _, err := t.o.Write(t.ctx(), a, outbox.Event{ID: "a", Topic: "t"}); err != nil {
+	if _, err := t.o.Write(t.ctx(), a, outbox.Event{ID: idA, Topic: "t"}); err != nil {
 		t.Fatal(err)
 	}
-	waits, b := blocked(func() error {
-		_, err := t.tryWrite(t.o, outbox.Event{ID: "b", Topic: "t"})
+	b := aside(func() error {
+		_, err := t.tryWrite(t.o, outbox.Event{ID: idB, Topic: "t"})
 		return err
 	})
-	if waits != t.oneWriter() {
-		t.Errorf("a second writer waits for the first: %v; there is one writer: %v", waits, t.oneWriter())
-	}
-	if !waits {
-		t.drain(r)
-		equalIDs(t, "handed over before a commits", p.ids(), []string{"b"})
-	}
-	if err := a.Commit(); err != nil {
-		t.Fatal(err)
+	if t.oneWriter() {
+		if !waits(b) {
+			t.Error("there is one writer, and a second one did not wait for the first")
+		}
+		if err := a.Commit(); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if err := await(t, "b is written", b); err != nil {
 		t.Fatal(err)
 	}
+	if !t.oneWriter() {
+		t.drain(r)
+		equalIDs(t, "handed over before a commits", p.ids(), []string{idB})
+		if err := a.Commit(); err != nil {
+			t.Fatal(err)
+		}
+	}
 	t.drain(r)
-	sameIDs(t, "handed over", p.ids(), []string{"a", "b"})
+	sameIDs(t, "handed over", p.ids(), []string{idA, idB})
 }
 
 func lateWriters(t *env, order relay.Order) {
