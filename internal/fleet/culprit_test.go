@@ -1,7 +1,6 @@
 package fleet
 
 import (
-	"sync"
 	"testing"
 	"time"
 
@@ -14,18 +13,14 @@ import (
 func TestAnEventThatEndsItsProcessIsTheOnlyOneCharged(t *testing.T) {
 	const events, attempts = 300, 3
 	eachOrder(t, func(t *testing.T, d *database, order relay.Order) {
-		var mu sync.Mutex // guards culprit
-		var culprit string
+		ids := d.fill(t, events)
+		culprit := ids[137]
 		rc := newReceiver(t, func(r receipt) answer {
-			mu.Lock()
-			defer mu.Unlock()
 			if r.ID == culprit {
 				return answer{Kind: answerExit}
 			}
 			return answer{}
 		})
-		ids := d.fill(t, events)
-		culprit = ids[137]
 		// The lease is long for this test: an owner that loses it alive, on a busy machine, looks like a crash.
 		f := newFleet(t, d.url, rc, relay.Options{
 			Order: order, Lease: 2 * time.Second, Poll: 20 * time.Millisecond, PollMax: 50 * time.Millisecond,

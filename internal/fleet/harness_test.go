@@ -192,6 +192,12 @@ func (p *process) await(t *testing.T, limit time.Duration) {
 func (p *process) stop(t *testing.T) processReport {
 	t.Helper()
 	p.signal(syscall.SIGTERM)
+	return p.stopped(t)
+}
+
+// stopped waits for a process that was asked to end.
+func (p *process) stopped(t *testing.T) processReport {
+	t.Helper()
 	p.await(t, 20*time.Second)
 	r := p.report(t)
 	if p.code() != exitGraceful {
@@ -216,7 +222,7 @@ func (f *fleet) stopAll() (refused int64) {
 		}
 	}
 	for _, p := range running {
-		refused += p.stop(f.t).Refused
+		refused += p.stopped(f.t).Refused
 	}
 	return refused
 }

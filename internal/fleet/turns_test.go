@@ -100,7 +100,7 @@ func TestInTotalOrderRelaysTakeTurns(t *testing.T) {
 		if gap > handOver {
 			t.Errorf("after SIGTERM the next took over in %v, want at most %v", gap, handOver)
 		}
-		second.stop(t)
+		second.stopped(t)
 
 		owner()
 		ids := stop()
