@@ -152,8 +152,9 @@ func (m *model) crashed() {
 		// The next owner finds what was left in hand, and hands over to a destination that is down, so that nobody is
 		// charged but for the crash.
 		opts := m.options()
+		next := t.otherRelay(alwaysAnswer(relay.Unavailable(errNo)), opts) // on a pool of its own: one is enough
 		for range 100 {
-			t.once(t.otherRelay(alwaysAnswer(relay.Unavailable(errNo)), opts))
+			t.once(next)
 			if t.number(`SELECT COUNT(*) FROM {events} WHERE claimed_by <> ''`) == 0 {
 				break
 			}
