@@ -104,6 +104,9 @@ func (m *model) checkHandOver(msg relay.Message) {
 	if m.order != relay.OrderTotal {
 		return
 	}
+	if m.suspect != "" && m.suspect != k.id {
+		m.learnCharge(m.suspect) // it may have been given up for that, and then holds nobody
+	}
 	for _, before := range m.sorted() {
 		if before.seq >= k.seq {
 			return

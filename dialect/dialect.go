@@ -47,6 +47,13 @@ type Dialect interface {
 	// planner needs no help.
 	IndexHint(index string) string
 
+	// UpdateByKey is how an UPDATE of table begins, up to SET, and DeleteByKey how a DELETE from it begins, up to WHERE,
+	// when its rows are to be reached by primary key alone. "UPDATE table" and "DELETE FROM table" will do where the
+	// planner always chooses the key. On MySQL and MariaDB it may read all of a small table, and then waits for rows that
+	// the host's open transactions have inserted.
+	UpdateByKey(table string) string
+	DeleteByKey(table string) string
+
 	// Begin starts a short transaction of the library's own on one connection of db: READ COMMITTED where the engine
 	// has levels, and holding the write lock from the start where there is one writer (SQLite's BEGIN IMMEDIATE), so
 	// that it can't fail later for having read first. An engine without index hints may choose planner settings here,

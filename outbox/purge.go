@@ -18,7 +18,7 @@ type PurgeOptions struct {
 // due_ms of a settled event is when it was settled, so that (state, due_ms, seq) serves purge as well.
 const (
 	oldPublished   = `SELECT seq FROM {events}{use_due} WHERE state = 1 AND due_ms < ? ORDER BY due_ms, seq LIMIT ?{lock_skip}`
-	purgePublished = `DELETE FROM {events} WHERE seq IN ({list}) AND state = 1`
+	purgePublished = `{delete_events} WHERE seq IN ({list}) AND state = 1`
 	oldDead        = `SELECT seq FROM {events}{use_due} WHERE state = 2 AND due_ms < ? ORDER BY due_ms, seq LIMIT ?{lock_skip}`
 	purgeDead      = discardSeqs
 )

@@ -13,11 +13,11 @@ import (
 const (
 	// Back to pending in its old place: seq stays. total_attempts stays above attempts, which is how a hand-over knows
 	// that the event was requeued.
-	requeueSeqs = `UPDATE {events}
+	requeueSeqs = `{update_events}
 SET state = 0, attempts = 0, first_failed_ms = 0, settled_ms = 0, claimed_by = '', due_ms = {clock}
 WHERE seq IN ({list}) AND state = 2`
 
-	discardSeqs = `DELETE FROM {events} WHERE seq IN ({list}) AND state = 2`
+	discardSeqs = `{delete_events} WHERE seq IN ({list}) AND state = 2`
 
 	// By the unique id.
 	seqsOfIDs = `SELECT seq FROM {events} WHERE id IN ({list}) AND state = 2 ORDER BY seq`

@@ -11,11 +11,11 @@ import (
 const (
 	lockEvent = `SELECT id, topic, event_key, attempts, first_failed_ms, claimed_by FROM {events} WHERE seq = ? AND state = 0{lock}`
 
-	chargeEvent = `UPDATE {events} SET attempts = attempts + ?, total_attempts = total_attempts + ?, claimed_by = '!',
+	chargeEvent = `{update_events} SET attempts = attempts + ?, total_attempts = total_attempts + ?, claimed_by = '!',
        first_failed_ms = CASE WHEN first_failed_ms = 0 THEN {clock} ELSE first_failed_ms END, last_error = ?
 WHERE seq = ? AND state = 0`
 
-	chargeDead = `UPDATE {events} SET attempts = attempts + ?, total_attempts = total_attempts + ?, state = 2,
+	chargeDead = `{update_events} SET attempts = attempts + ?, total_attempts = total_attempts + ?, state = 2,
        claimed_by = '', due_ms = {clock}, settled_ms = {clock},
        first_failed_ms = CASE WHEN first_failed_ms = 0 THEN {clock} ELSE first_failed_ms END, last_error = ?
 WHERE seq = ? AND state = 0`

@@ -18,16 +18,16 @@ const (
 FROM {events}{use_due} WHERE state = 0 AND due_ms <= (SELECT {clock}) ORDER BY due_ms, seq LIMIT ?{lock_skip}`
 
 	// The attempt is counted here, before the hand-over, so that a crash counts too.
-	claimList = `UPDATE {events} SET attempts = attempts + 1, total_attempts = total_attempts + 1,
+	claimList = `{update_events} SET attempts = attempts + 1, total_attempts = total_attempts + 1,
        claim_token = claim_token + 1, claimed_by = ?, due_ms = {clock} + ?
 WHERE seq IN ({list}) AND state = 0`
 
 	// A claim that lapsed: attempts are corrected by a number, then it is claimed again like any other.
-	correctAttempts = `UPDATE {events} SET attempts = attempts + ?, total_attempts = total_attempts + ? WHERE seq = ? AND state = 0`
+	correctAttempts = `{update_events} SET attempts = attempts + ?, total_attempts = total_attempts + ? WHERE seq = ? AND state = 0`
 
-	putOff = `UPDATE {events} SET due_ms = {clock} + ?, claimed_by = '' WHERE seq IN ({list}) AND state = 0`
+	putOff = `{update_events} SET due_ms = {clock} + ?, claimed_by = '' WHERE seq IN ({list}) AND state = 0`
 
-	buryClaimed = `UPDATE {events} SET attempts = attempts + ?, total_attempts = total_attempts + ?, state = 2,
+	buryClaimed = `{update_events} SET attempts = attempts + ?, total_attempts = total_attempts + ?, state = 2,
        claimed_by = '', due_ms = {clock}, settled_ms = {clock},
        first_failed_ms = CASE WHEN first_failed_ms = 0 THEN {clock} ELSE first_failed_ms END, last_error = ?
 WHERE seq = ? AND state = 0`

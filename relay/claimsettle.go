@@ -11,19 +11,19 @@ import (
 // Every outcome names the claim. A claim that another relay has taken over fits no row, and so changes nothing. The
 // attempt was counted when it was claimed.
 const (
-	extendClaimed = `UPDATE {events} SET due_ms = {clock} + ?
+	extendClaimed = `{update_events} SET due_ms = {clock} + ?
 WHERE seq IN ({list}) AND claimed_by = ? AND state = 0 AND due_ms > {clock}`
-	claimedDelete = `DELETE FROM {events} WHERE seq IN ({list}) AND claimed_by = ? AND state = 0`
-	claimedKeep   = `UPDATE {events} SET state = 1, claimed_by = '', due_ms = {clock}, settled_ms = {clock}
+	claimedDelete = `{delete_events} WHERE seq IN ({list}) AND claimed_by = ? AND state = 0`
+	claimedKeep   = `{update_events} SET state = 1, claimed_by = '', due_ms = {clock}, settled_ms = {clock}
 WHERE seq IN ({list}) AND claimed_by = ? AND state = 0`
-	claimedFailed = `UPDATE {events} SET claimed_by = '', due_ms = {clock} + ?,
+	claimedFailed = `{update_events} SET claimed_by = '', due_ms = {clock} + ?,
        first_failed_ms = CASE WHEN first_failed_ms = 0 THEN {clock} ELSE first_failed_ms END, last_error = ?
 WHERE seq = ? AND claimed_by = ? AND state = 0`
-	claimedDead = `UPDATE {events} SET claimed_by = '', state = 2, due_ms = {clock}, settled_ms = {clock},
+	claimedDead = `{update_events} SET claimed_by = '', state = 2, due_ms = {clock}, settled_ms = {clock},
        first_failed_ms = CASE WHEN first_failed_ms = 0 THEN {clock} ELSE first_failed_ms END, last_error = ?
 WHERE seq = ? AND claimed_by = ? AND state = 0`
 	// Not handed over, or not the event's fault: the attempt is given back.
-	claimedBack = `UPDATE {events} SET claimed_by = '', due_ms = {clock} + ?, attempts = attempts - 1,
+	claimedBack = `{update_events} SET claimed_by = '', due_ms = {clock} + ?, attempts = attempts - 1,
        total_attempts = total_attempts - 1
 WHERE seq IN ({list}) AND claimed_by = ? AND state = 0`
 	countClaimed = `SELECT COUNT(*) FROM {events} WHERE seq IN ({list}) AND claimed_by = ? AND state = 0`

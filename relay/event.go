@@ -33,6 +33,12 @@ func (e *event) wait() time.Duration {
 	return time.Duration(e.due-e.readAt) * time.Millisecond
 }
 
+// neverDelayed: it may seem not to be due all the same, where it committed after the reading statement's clock was
+// taken and before its snapshot was, as on MySQL.
+func (e *event) neverDelayed() bool {
+	return e.msg.Attempt == 1 && e.due <= e.msg.CreatedAt.UnixMilli()
+}
+
 func scanEvent(rows *sql.Rows) (*event, error) {
 	var (
 		e               event

@@ -51,6 +51,8 @@ func (l *leaseRow) left() time.Duration { return time.Duration(l.until-l.now) * 
 // another's, for as long as left says.
 func (s *session) acquire(ctx context.Context) (left time.Duration, err error) {
 	r := s.r
+	ctx, cancel := r.bounded(ctx)
+	defer cancel()
 	row, err := r.lookLease(ctx)
 	if err != nil {
 		return 0, fmt.Errorf("look at lease: %w", err)

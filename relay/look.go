@@ -28,9 +28,9 @@ FROM {events}{use_pending} WHERE state = 0 AND seq NOT IN ({list}) ORDER BY seq 
 
 	// Scheduled events whose time has come become pending, by (state, due_ms, seq).
 	dueScheduled = `SELECT seq FROM {events}{use_due} WHERE state = 3 AND due_ms <= ? ORDER BY due_ms, seq LIMIT ?{lock_skip}`
-	promote      = `UPDATE {events} SET state = 0 WHERE seq IN ({list}) AND state = 3`
+	promote      = `{update_events} SET state = 0 WHERE seq IN ({list}) AND state = 3`
 	// A writer of plain SQL may have set due_ms alone; a delayed event that was never tried holds nobody up.
-	park = `UPDATE {events} SET state = 3 WHERE seq IN ({list}) AND state = 0 AND attempts = 0`
+	park = `{update_events} SET state = 3 WHERE seq IN ({list}) AND state = 0 AND attempts = 0`
 )
 
 // signs is what a probe saw: how long until the first pending and the first scheduled event are due; negative wait
@@ -44,6 +44,8 @@ const never = time.Duration(1<<63 - 1)
 // probeNow costs one statement, and so is all that an idle relay does.
 func (s *session) probeNow(ctx context.Context) (signs, error) {
 	r := s.r
+	ctx, cancel := r.bounded(ctx)
+	defer cancel()
 	s.probed = r.now().mono
 	var pending, scheduled, now int64
 	if err := queryRow(ctx, r.db, r.sql.SQL(probe), nil, &pending, &scheduled, &now); err != nil {
@@ -146,7 +148,7 @@ func (r *Relay) readTotal(ctx context.Context, tx dialect.Tx, inHand []int64, ro
 func sortOut(events []*event) (batch []*event, early []int64, wait time.Duration) {
 	for _, e := range events {
 		switch {
-		case e.wait() <= 0:
+		case e.wait() <= 0, e.neverDelayed():
 			batch = append(batch, e)
 		case e.msg.Attempt == 1:
 			early = append(early, e.msg.Seq)

@@ -32,21 +32,16 @@ func (s *claimSource) turn(ctx context.Context, t *turn) error {
 	s.claims++
 	s.unknown = false
 	id := fmt.Sprintf("%s/%d", s.id, s.claims)
-	pause := 5 * time.Millisecond
-	for {
-		refused, err := s.tryTurn(ctx, t, id)
-		if err == nil {
-			s.r.refuse(refused)
-			return s.lookAround(ctx, t)
-		}
-		s.r.log.Warn("outcomes could not be recorded yet", "events", len(t.ended), "error", err)
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("settle and claim: %w", err)
-		case <-time.After(jitter(pause)):
-			pause = min(2*pause, time.Second)
-		}
+	refused := 0
+	err := s.r.persist(ctx, s.session, t, func(ctx context.Context) (err error) {
+		refused, err = s.tryTurn(ctx, t, id)
+		return err
+	})
+	if err != nil {
+		return err
 	}
+	s.r.refuse(refused)
+	return s.lookAround(ctx, t)
 }
 
 func (s *claimSource) tryTurn(ctx context.Context, t *turn, id string) (refused int, err error) {

@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"context"
 	"database/sql"
 	"fmt"
 	"log/slog"
@@ -100,3 +101,8 @@ func (r *Relay) refuse(events int) {
 
 // bookkeeping is how long one piece of bookkeeping may take, all its retries included.
 func (r *Relay) bookkeeping() time.Duration { return max(r.opts.Lease/3, 2*time.Second) }
+
+// bounded keeps a statement on a connection that was dropped on the way from waiting for ever.
+func (r *Relay) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, r.bookkeeping())
+}

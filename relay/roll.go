@@ -2,6 +2,7 @@ package relay
 
 import (
 	"context"
+	"errors"
 	"time"
 )
 
@@ -75,6 +76,9 @@ func (x *roller) run(ctx context.Context) error {
 			x.hand.stop(nil)
 			x.open = false
 			x.finish(ctx) // what is under way can't be recorded any more, but it is not left alone
+			if all, _, _ := x.hand.collect(); errors.Is(err, ErrLeaseLost) {
+				x.r.refuse(countRecorded(all))
+			}
 			return err
 		}
 		x.account(t)

@@ -160,11 +160,14 @@ func (s *session) nothingDue(ctx context.Context) (bool, error) {
 func (r *Relay) awaitDatabase(ctx context.Context) error {
 	var idle idleWait
 	for {
-		err := r.o.Check(ctx)
+		check, cancel := r.bounded(ctx)
+		err := r.o.Check(check)
+		away := check.Err() != nil
+		cancel()
 		if err == nil || ctx.Err() != nil {
 			return nil
 		}
-		if c := r.d.Classify(err); !c.Retryable() || isReadOnly(c) {
+		if c := r.d.Classify(err); !away && (!c.Retryable() || isReadOnly(c)) {
 			return err
 		}
 		r.log.Warn("the database is away", "error", err)

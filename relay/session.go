@@ -62,7 +62,9 @@ func (r *Relay) register(ctx context.Context) (*session, error) {
 	}
 	s := &session{r: r, id: id.String(), gone: make(chan struct{})}
 	s.deadline.now = r.now
-	_, err = r.exec(ctx, insertRelay, s.id, r.host, int64(os.Getpid()), r.opts.Order.String(), r.opts.Lease.Milliseconds())
+	first, cancel := r.bounded(ctx)
+	defer cancel()
+	_, err = r.exec(first, insertRelay, s.id, r.host, int64(os.Getpid()), r.opts.Order.String(), r.opts.Lease.Milliseconds())
 	if err != nil {
 		return nil, fmt.Errorf("register relay: %w", err)
 	}

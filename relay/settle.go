@@ -16,15 +16,15 @@ const (
 	fence = `UPDATE {relays} SET in_hand = ?, version = version + 1 WHERE id = ? AND token = ? AND version = ?`
 
 	// Outcomes, by primary key.
-	settleDelete = `DELETE FROM {events} WHERE seq IN ({list}) AND state = 0`
-	settleKeep   = `UPDATE {events} SET state = 1, attempts = attempts + 1, total_attempts = total_attempts + 1,
+	settleDelete = `{delete_events} WHERE seq IN ({list}) AND state = 0`
+	settleKeep   = `{update_events} SET state = 1, attempts = attempts + 1, total_attempts = total_attempts + 1,
        claimed_by = '', due_ms = {clock}, settled_ms = {clock}
 WHERE seq IN ({list}) AND state = 0`
-	settleFailed = `UPDATE {events} SET attempts = attempts + 1, total_attempts = total_attempts + 1, claimed_by = '',
+	settleFailed = `{update_events} SET attempts = attempts + 1, total_attempts = total_attempts + 1, claimed_by = '',
        due_ms = {clock} + ?,
        first_failed_ms = CASE WHEN first_failed_ms = 0 THEN {clock} ELSE first_failed_ms END, last_error = ?
 WHERE seq = ? AND state = 0`
-	settleDead = `UPDATE {events} SET attempts = attempts + 1, total_attempts = total_attempts + 1, state = 2,
+	settleDead = `{update_events} SET attempts = attempts + 1, total_attempts = total_attempts + 1, state = 2,
        claimed_by = '', due_ms = {clock}, settled_ms = {clock},
        first_failed_ms = CASE WHEN first_failed_ms = 0 THEN {clock} ELSE first_failed_ms END, last_error = ?
 WHERE seq = ? AND state = 0`
@@ -44,25 +44,39 @@ func (totalSource) keep(context.Context, *hand) {} // the lease has a goroutine 
 // turn records outcomes, reads the next batch, and notes what is in hand then. The read comes after the outcomes in
 // the same transaction, so that it is always up to date.
 func (s totalSource) turn(ctx context.Context, t *turn) error {
+	err := s.r.persist(ctx, s.session, t, func(ctx context.Context) error { return s.tryTurn(ctx, t) })
+	if errors.Is(err, ErrLeaseLost) {
+		s.r.refuse(countRecorded(t.ended))
+		s.lose(err)
+	}
+	return err
+}
+
+// persist tries a turn again and again, until it is known what happened. When ctx ends or the session is lost it is
+// tried once more, so that outcomes which come too late are refused rather than forgotten.
+func (r *Relay) persist(ctx context.Context, s *session, t *turn, try func(context.Context) error) error {
 	pause := 5 * time.Millisecond
-	for {
-		err := s.tryTurn(ctx, t)
-		switch {
-		case err == nil:
-			return nil
-		case errors.Is(err, ErrLeaseLost):
-			s.r.refuse(countRecorded(t.ended))
-			s.lose(err)
+	for last := false; ; {
+		err := try(ctx)
+		if err == nil || errors.Is(err, ErrLeaseLost) {
 			return err
 		}
-		s.r.log.Warn("outcomes could not be recorded yet", "events", len(t.ended), "error", err)
+		r.log.Warn("outcomes could not be recorded yet", "events", len(t.ended), "error", err)
+		if last {
+			return fmt.Errorf("settle: %w", err)
+		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("settle: %w", err)
+			last = true
 		case <-s.gone:
-			return fmt.Errorf("settle: %w", err)
+			last = true
 		case <-time.After(jitter(pause)):
 			pause = min(2*pause, time.Second)
+		}
+		if last {
+			fresh, cancel := r.bounded(context.WithoutCancel(ctx))
+			defer cancel()
+			ctx = fresh
 		}
 	}
 }

@@ -23,7 +23,7 @@ const (
 	explainCrash  = `UPDATE {relays} SET in_hand = ?, version = version + 1 WHERE id = ?`
 	crashes       = `SELECT id FROM {relays} WHERE order_name = 'crash'`
 	countSuspects = `SELECT COUNT(*) FROM {events} WHERE seq IN ({list}) AND claimed_by = ?`
-	suspectList   = `UPDATE {events} SET claimed_by = ? WHERE seq IN ({list}) AND state = 0 AND claimed_by = ''`
+	suspectList   = `{update_events} SET claimed_by = ? WHERE seq IN ({list}) AND state = 0 AND claimed_by = ''`
 )
 
 // crash is what the row of a crash says.

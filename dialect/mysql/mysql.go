@@ -5,7 +5,6 @@ package mysql
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 
 	driver "github.com/go-sql-driver/mysql"
@@ -40,16 +39,6 @@ func (mysql) IgnoreDuplicate(column string) string {
 // IndexHint: without fresh statistics MySQL walks the primary key when most rows are published.
 func (mysql) IndexHint(index string) string { return " FORCE INDEX (" + index + ")" }
 
-// Begin asks for READ COMMITTED: under REPEATABLE READ, the servers' default, a locking read also locks the gaps that
-// the host's inserts go to.
-func (mysql) Begin(ctx context.Context, db *sql.DB) (dialect.Tx, error) {
-	tx, err := db.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelReadCommitted})
-	if err != nil {
-		return nil, err
-	}
-	return tx, nil
-}
-
 // cantChangeCharacteristics is ER_CANT_CHANGE_TX_CHARACTERISTICS: "Transaction characteristics can't be changed while a
 // transaction is in progress".
 const cantChangeCharacteristics = 1568
@@ -66,4 +55,12 @@ func (mysql) InTransaction(ctx context.Context, e dialect.Execer) (bool, error) 
 		return true, nil
 	}
 	return false, err
+}
+
+// UpdateByKey and DeleteByKey: without the hint MariaDB scans a small table, and locks or waits for every row in it,
+// among them those of the host's open transactions. A DELETE takes a hint only in its multiple-table form. (MySQL
+// manual, 10.9.4 "Index Hints", 15.2.2 "DELETE Statement".)
+func (mysql) UpdateByKey(table string) string { return "UPDATE " + table + " FORCE INDEX (PRIMARY)" }
+func (mysql) DeleteByKey(table string) string {
+	return "DELETE " + table + " FROM " + table + " FORCE INDEX (PRIMARY)"
 }

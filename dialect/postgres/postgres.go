@@ -6,7 +6,6 @@ package postgres
 
 import (
 	"context"
-	"database/sql"
 
 	"github.com/jmoiron/sqlx"
 
@@ -42,22 +41,14 @@ func (postgres) IndexHint(string) string { return "" }
 // that was analysed while it was empty, or never, makes it expect so few rows that it reads and sorts all that is
 // pending for each batch. The other engines take an index hint for this; PostgreSQL has planner settings. (PostgreSQL
 // manual, 20.7.1 "Planner Method Configuration": they discourage a method, they do not forbid it.)
-const plans = "SET LOCAL enable_sort = off; SET LOCAL enable_bitmapscan = off; SET LOCAL enable_seqscan = off"
-
-// Begin asks for READ COMMITTED by name, since a database or a role may have a stricter default, under which even a
-// claim with SKIP LOCKED fails with 40001.
-func (postgres) Begin(ctx context.Context, db *sql.DB) (dialect.Tx, error) {
-	tx, err := db.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelReadCommitted})
-	if err != nil {
-		return nil, err
-	}
-	if _, err := tx.ExecContext(ctx, plans); err != nil {
-		_ = tx.Rollback() // the error that says why is err
-		return nil, err
-	}
-	return tx, nil
-}
+//
+// The last setting frees what a process holds that was stopped inside of a transaction: it takes milliseconds otherwise.
+const plans = "SET LOCAL enable_sort = off; SET LOCAL enable_bitmapscan = off; SET LOCAL enable_seqscan = off; " +
+	"SET LOCAL idle_in_transaction_session_timeout = 10000"
 
 // InTransaction need not ask: after an error PostgreSQL refuses every statement of the transaction with 25P02 until it
 // is rolled back, so nothing can be written outside of it.
 func (postgres) InTransaction(context.Context, dialect.Execer) (bool, error) { return true, nil }
+
+func (postgres) UpdateByKey(table string) string { return "UPDATE " + table }
+func (postgres) DeleteByKey(table string) string { return "DELETE FROM " + table }

@@ -56,3 +56,6 @@ func (sqlite) InTransaction(ctx context.Context, e dialect.Execer) (bool, error)
 	}
 	return false, nil
 }
+
+func (sqlite) UpdateByKey(table string) string { return "UPDATE " + table }
+func (sqlite) DeleteByKey(table string) string { return "DELETE FROM " + table }

@@ -81,7 +81,7 @@ func compare(t *testing.T, file string, got []byte) {
 	}
 }
 
-var isStatement = regexp.MustCompile(`^(SELECT|INSERT|UPDATE|DELETE)\b`)
+var isStatement = regexp.MustCompile(`^(SELECT|INSERT|UPDATE|DELETE|\{update_|\{delete_)`)
 
 // declared are the names of the constants in the current directory that begin with an SQL verb.
 func declared(t *testing.T) []string {

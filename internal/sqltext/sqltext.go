@@ -1,7 +1,8 @@
 // Package sqltext turns the module's shared statements into an engine's own text.
 //
 // A statement stands once, as a constant with "?" placeholders and names in braces: {events}, {leases}, {relays} for
-// the tables, {clock}, {lock}, {lock_skip}, {use_pending}, {use_due}, {ignore_id} for what the dialect gives, and
+// the tables, {clock}, {lock}, {lock_skip}, {use_pending}, {use_due}, {ignore_id}, {update_events},
+// {delete_events} for what the dialect gives, and
 // {list} or {rows} where a list whose length is known only at run time goes.
 package sqltext
 
@@ -36,6 +37,7 @@ func New(d dialect.Dialect, schema, prefix string) *Renderer {
 		"{use_pending}", d.IndexHint(prefix + "events_pending"),
 		"{use_due}", d.IndexHint(prefix + "events_due"),
 	}
+	pairs = append(pairs, "{update_events}", d.UpdateByKey(r.Table("events")), "{delete_events}", d.DeleteByKey(r.Table("events")))
 	for _, t := range tables {
 		pairs = append(pairs, "{"+t+"}", r.Table(t))
 	}

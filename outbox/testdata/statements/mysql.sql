@@ -23,7 +23,7 @@ SELECT seq FROM outbox_events FORCE INDEX (outbox_events_pending)
 WHERE state = 2 AND seq > ? AND settled_ms >= ? AND settled_ms < ? ORDER BY seq LIMIT ?;
 
 -- discardSeqs
-DELETE FROM outbox_events WHERE seq IN (?, ?) AND state = 2;
+DELETE outbox_events FROM outbox_events FORCE INDEX (PRIMARY) WHERE seq IN (?, ?) AND state = 2;
 
 -- insertLater
 INSERT INTO outbox_events (id, topic, event_key, partition_no, headers, payload, state, due_ms) VALUES (?, ?, ?, ?, ?, ?, 3, (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000) + ?), (?, ?, ?, ?, ?, ?, 3, (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000) + ?);
@@ -44,10 +44,10 @@ SELECT seq FROM outbox_events FORCE INDEX (outbox_events_due) WHERE state = 1 AN
 SELECT created_ms FROM outbox_events WHERE seq = (SELECT MIN(seq) FROM outbox_events FORCE INDEX (outbox_events_pending) WHERE state = 0);
 
 -- purgeDead
-DELETE FROM outbox_events WHERE seq IN (?, ?) AND state = 2;
+DELETE outbox_events FROM outbox_events FORCE INDEX (PRIMARY) WHERE seq IN (?, ?) AND state = 2;
 
 -- purgePublished
-DELETE FROM outbox_events WHERE seq IN (?, ?) AND state = 1;
+DELETE outbox_events FROM outbox_events FORCE INDEX (PRIMARY) WHERE seq IN (?, ?) AND state = 1;
 
 -- readClock
 SELECT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000);
@@ -57,7 +57,7 @@ SELECT l.name, l.owner, COALESCE(r.host, ''), COALESCE(r.process, 0), l.token, l
 FROM outbox_leases l LEFT JOIN outbox_relays r ON r.id = l.owner ORDER BY l.name;
 
 -- requeueSeqs
-UPDATE outbox_events
+UPDATE outbox_events FORCE INDEX (PRIMARY)
 SET state = 0, attempts = 0, first_failed_ms = 0, settled_ms = 0, claimed_by = '', due_ms = (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000)
 WHERE seq IN (?, ?) AND state = 2;
 

@@ -2,24 +2,24 @@
 UPDATE outbox_relays SET seen_ms = (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000), until_ms = (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000) + ? WHERE id = ?;
 
 -- buryClaimed
-UPDATE outbox_events SET attempts = attempts + ?, total_attempts = total_attempts + ?, state = 2,
+UPDATE outbox_events FORCE INDEX (PRIMARY) SET attempts = attempts + ?, total_attempts = total_attempts + ?, state = 2,
        claimed_by = '', due_ms = (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000), settled_ms = (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000),
        first_failed_ms = CASE WHEN first_failed_ms = 0 THEN (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000) ELSE first_failed_ms END, last_error = ?
 WHERE seq = ? AND state = 0;
 
 -- chargeDead
-UPDATE outbox_events SET attempts = attempts + ?, total_attempts = total_attempts + ?, state = 2,
+UPDATE outbox_events FORCE INDEX (PRIMARY) SET attempts = attempts + ?, total_attempts = total_attempts + ?, state = 2,
        claimed_by = '', due_ms = (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000), settled_ms = (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000),
        first_failed_ms = CASE WHEN first_failed_ms = 0 THEN (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000) ELSE first_failed_ms END, last_error = ?
 WHERE seq = ? AND state = 0;
 
 -- chargeEvent
-UPDATE outbox_events SET attempts = attempts + ?, total_attempts = total_attempts + ?, claimed_by = '!',
+UPDATE outbox_events FORCE INDEX (PRIMARY) SET attempts = attempts + ?, total_attempts = total_attempts + ?, claimed_by = '!',
        first_failed_ms = CASE WHEN first_failed_ms = 0 THEN (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000) ELSE first_failed_ms END, last_error = ?
 WHERE seq = ? AND state = 0;
 
 -- claimList
-UPDATE outbox_events SET attempts = attempts + 1, total_attempts = total_attempts + 1,
+UPDATE outbox_events FORCE INDEX (PRIMARY) SET attempts = attempts + 1, total_attempts = total_attempts + 1,
        claim_token = claim_token + 1, claimed_by = ?, due_ms = (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000) + ?
 WHERE seq IN (?, ?) AND state = 0;
 
@@ -29,29 +29,29 @@ SELECT seq, id, topic, event_key, partition_no, headers, payload, created_ms, du
 FROM outbox_events FORCE INDEX (outbox_events_due) WHERE state = 0 AND due_ms <= (SELECT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000)) ORDER BY due_ms, seq LIMIT ? FOR UPDATE SKIP LOCKED;
 
 -- claimedBack
-UPDATE outbox_events SET claimed_by = '', due_ms = (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000) + ?, attempts = attempts - 1,
+UPDATE outbox_events FORCE INDEX (PRIMARY) SET claimed_by = '', due_ms = (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000) + ?, attempts = attempts - 1,
        total_attempts = total_attempts - 1
 WHERE seq IN (?, ?) AND claimed_by = ? AND state = 0;
 
 -- claimedDead
-UPDATE outbox_events SET claimed_by = '', state = 2, due_ms = (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000), settled_ms = (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000),
+UPDATE outbox_events FORCE INDEX (PRIMARY) SET claimed_by = '', state = 2, due_ms = (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000), settled_ms = (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000),
        first_failed_ms = CASE WHEN first_failed_ms = 0 THEN (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000) ELSE first_failed_ms END, last_error = ?
 WHERE seq = ? AND claimed_by = ? AND state = 0;
 
 -- claimedDelete
-DELETE FROM outbox_events WHERE seq IN (?, ?) AND claimed_by = ? AND state = 0;
+DELETE outbox_events FROM outbox_events FORCE INDEX (PRIMARY) WHERE seq IN (?, ?) AND claimed_by = ? AND state = 0;
 
 -- claimedFailed
-UPDATE outbox_events SET claimed_by = '', due_ms = (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000) + ?,
+UPDATE outbox_events FORCE INDEX (PRIMARY) SET claimed_by = '', due_ms = (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000) + ?,
        first_failed_ms = CASE WHEN first_failed_ms = 0 THEN (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000) ELSE first_failed_ms END, last_error = ?
 WHERE seq = ? AND claimed_by = ? AND state = 0;
 
 -- claimedKeep
-UPDATE outbox_events SET state = 1, claimed_by = '', due_ms = (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000), settled_ms = (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000)
+UPDATE outbox_events FORCE INDEX (PRIMARY) SET state = 1, claimed_by = '', due_ms = (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000), settled_ms = (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000)
 WHERE seq IN (?, ?) AND claimed_by = ? AND state = 0;
 
 -- correctAttempts
-UPDATE outbox_events SET attempts = attempts + ?, total_attempts = total_attempts + ? WHERE seq = ? AND state = 0;
+UPDATE outbox_events FORCE INDEX (PRIMARY) SET attempts = attempts + ?, total_attempts = total_attempts + ? WHERE seq = ? AND state = 0;
 
 -- countClaimed
 SELECT COUNT(*) FROM outbox_events WHERE seq IN (?, ?) AND claimed_by = ? AND state = 0;
@@ -79,7 +79,7 @@ SELECT seq FROM outbox_events FORCE INDEX (outbox_events_due) WHERE state = 3 AN
 UPDATE outbox_relays SET in_hand = ?, version = version + 1 WHERE id = ?;
 
 -- extendClaimed
-UPDATE outbox_events SET due_ms = (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000) + ?
+UPDATE outbox_events FORCE INDEX (PRIMARY) SET due_ms = (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000) + ?
 WHERE seq IN (?, ?) AND claimed_by = ? AND state = 0 AND due_ms > (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000);
 
 -- extendLease
@@ -129,43 +129,43 @@ UPDATE outbox_relays SET order_name = 'crash', token = 0, until_ms = 0, in_hand 
 SELECT MIN(seq) FROM outbox_events FORCE INDEX (outbox_events_pending) WHERE state = 2;
 
 -- park
-UPDATE outbox_events SET state = 3 WHERE seq IN (?, ?) AND state = 0 AND attempts = 0;
+UPDATE outbox_events FORCE INDEX (PRIMARY) SET state = 3 WHERE seq IN (?, ?) AND state = 0 AND attempts = 0;
 
 -- probe
 SELECT COALESCE((SELECT MIN(due_ms) FROM outbox_events FORCE INDEX (outbox_events_due) WHERE state = 0), -1),
        COALESCE((SELECT MIN(due_ms) FROM outbox_events FORCE INDEX (outbox_events_due) WHERE state = 3), -1), (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000);
 
 -- promote
-UPDATE outbox_events SET state = 0 WHERE seq IN (?, ?) AND state = 3;
+UPDATE outbox_events FORCE INDEX (PRIMARY) SET state = 0 WHERE seq IN (?, ?) AND state = 3;
 
 -- putOff
-UPDATE outbox_events SET due_ms = (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000) + ?, claimed_by = '' WHERE seq IN (?, ?) AND state = 0;
+UPDATE outbox_events FORCE INDEX (PRIMARY) SET due_ms = (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000) + ?, claimed_by = '' WHERE seq IN (?, ?) AND state = 0;
 
 -- readClock
 SELECT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000);
 
 -- settleDead
-UPDATE outbox_events SET attempts = attempts + 1, total_attempts = total_attempts + 1, state = 2,
+UPDATE outbox_events FORCE INDEX (PRIMARY) SET attempts = attempts + 1, total_attempts = total_attempts + 1, state = 2,
        claimed_by = '', due_ms = (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000), settled_ms = (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000),
        first_failed_ms = CASE WHEN first_failed_ms = 0 THEN (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000) ELSE first_failed_ms END, last_error = ?
 WHERE seq = ? AND state = 0;
 
 -- settleDelete
-DELETE FROM outbox_events WHERE seq IN (?, ?) AND state = 0;
+DELETE outbox_events FROM outbox_events FORCE INDEX (PRIMARY) WHERE seq IN (?, ?) AND state = 0;
 
 -- settleFailed
-UPDATE outbox_events SET attempts = attempts + 1, total_attempts = total_attempts + 1, claimed_by = '',
+UPDATE outbox_events FORCE INDEX (PRIMARY) SET attempts = attempts + 1, total_attempts = total_attempts + 1, claimed_by = '',
        due_ms = (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000) + ?,
        first_failed_ms = CASE WHEN first_failed_ms = 0 THEN (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000) ELSE first_failed_ms END, last_error = ?
 WHERE seq = ? AND state = 0;
 
 -- settleKeep
-UPDATE outbox_events SET state = 1, attempts = attempts + 1, total_attempts = total_attempts + 1,
+UPDATE outbox_events FORCE INDEX (PRIMARY) SET state = 1, attempts = attempts + 1, total_attempts = total_attempts + 1,
        claimed_by = '', due_ms = (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000), settled_ms = (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000)
 WHERE seq IN (?, ?) AND state = 0;
 
 -- suspectList
-UPDATE outbox_events SET claimed_by = ? WHERE seq IN (?, ?) AND state = 0 AND claimed_by = '';
+UPDATE outbox_events FORCE INDEX (PRIMARY) SET claimed_by = ? WHERE seq IN (?, ?) AND state = 0 AND claimed_by = '';
 
 -- takeLease
 UPDATE outbox_leases SET owner = ?, token = token + 1, since_ms = (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000), until_ms = (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000) + ?, lease_ms = ?,
