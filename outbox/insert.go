@@ -27,23 +27,20 @@ const (
 
 // insertTexts holds the texts for the two common row counts, one and a full statement.
 type insertTexts struct {
-	sql           *sqltext.Renderer
-	ignore        string
-	one, full     string
-	oneLater      string
-	nowStatement  string
-	postStatement string
+	sql                 *sqltext.Renderer
+	now, later          string // statements
+	one, full, oneLater string // texts
 }
 
 func newInsertTexts(r *sqltext.Renderer, ignoreDuplicates bool) insertTexts {
-	t := insertTexts{sql: r, nowStatement: insertNow, postStatement: insertLater}
+	t := insertTexts{sql: r, now: insertNow, later: insertLater}
 	if ignoreDuplicates {
-		t.nowStatement += "{ignore_id}"
-		t.postStatement += "{ignore_id}"
+		t.now += "{ignore_id}"
+		t.later += "{ignore_id}"
 	}
-	t.one = r.Rows(t.nowStatement, insertNowRow, 1)
-	t.full = r.Rows(t.nowStatement, insertNowRow, maxRows)
-	t.oneLater = r.Rows(t.postStatement, insertLaterRow, 1)
+	t.one = r.Rows(t.now, insertNowRow, 1)
+	t.full = r.Rows(t.now, insertNowRow, maxRows)
+	t.oneLater = r.Rows(t.later, insertLaterRow, 1)
 	return t
 }
 
@@ -54,11 +51,11 @@ func (t *insertTexts) text(later bool, n int) string {
 	case !later && n == maxRows:
 		return t.full
 	case !later:
-		return t.sql.Rows(t.nowStatement, insertNowRow, n)
+		return t.sql.Rows(t.now, insertNowRow, n)
 	case n == 1:
 		return t.oneLater
 	default:
-		return t.sql.Rows(t.postStatement, insertLaterRow, n)
+		return t.sql.Rows(t.later, insertLaterRow, n)
 	}
 }
 

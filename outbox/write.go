@@ -12,8 +12,8 @@ import (
 	"github.com/sqloutbox/sqloutbox/dialect"
 )
 
-// Tx is a transaction of the host: *sql.Tx, *sqlx.Tx, bun.Tx, what gorm and sqlc hold, or postgres.WrapTx round a
-// pgx.Tx. A *sql.DB does not fit on purpose. Write calls only ExecContext.
+// Tx is a transaction of the host: *sql.Tx, *sqlx.Tx, what gorm, bun and sqlc hold (see the package comment), or
+// postgres.WrapTx round a pgx.Tx. A *sql.DB does not fit on purpose. Write calls only ExecContext.
 type Tx interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 	Commit() error

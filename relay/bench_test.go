@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/sqloutbox/sqloutbox/dialect/all"
 	"github.com/sqloutbox/sqloutbox/internal/engines"
@@ -79,8 +78,6 @@ func fill(b *testing.B, o *outbox.Outbox, n int) {
 
 func bareLoop(b *testing.B, o *outbox.Outbox, batch int) {
 	b.Helper()
-	start := time.Now()
-	_ = start
 	read := o.Dialect().Bind("SELECT seq, id, topic, event_key, payload FROM outbox_events ORDER BY seq LIMIT ?")
 	for {
 		rows, err := o.DB().Query(read, batch)

@@ -1,0 +1,14 @@
+// Package outbox writes events in the same transaction as the business change that they tell of.
+//
+// An event exists if and only if its transaction committed: [Outbox.Write] takes a transaction, never a bare database
+// handle, and refuses one that has silently ended. A relay (package relay) hands it on after the commit, at least once,
+// or it becomes a dead letter that [Outbox.DeadLetters] shows and [Outbox.Requeue] puts back. The tables are made by
+// package migrations; everything behaves the same on PostgreSQL, MySQL, MariaDB and SQLite.
+//
+// All times are by the database's clock, to the millisecond.
+//
+// # Transactions that fit
+//
+// *sql.Tx and *sqlx.Tx as they are; of gorm tx.Statement.ConnPool.(outbox.Tx); of bun the *sql.Tx inside (tx.Tx), since
+// bun.Tx itself rewrites placeholders; of sqlc what its Queries were made with; a native pgx.Tx through postgres.WrapTx.
+package outbox
