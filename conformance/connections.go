@@ -3,6 +3,7 @@ package conformance
 import (
 	"context"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -20,7 +21,33 @@ func connectionRules() []rule {
 	} {
 		rules = append(rules, both...)
 	}
-	return rules
+	return append(rules, rule{"a take-over whose commit was not heard of costs nobody a lease", takeOverUnheard})
+}
+
+// takeOverUnheard: the relay owns a lease of half a minute and does not know it. Either it finds out, or it leaves the
+// lease free; in no case has everybody to wait for it.
+func takeOverUnheard(t *env) {
+	ids := t.write(events("e", 2)...)
+	lease := t.sql.Table("leases")
+	var taking, cut atomic.Bool
+	db := t.hooked(hookdb.Hooks{After: func(query string) error {
+		if strings.HasPrefix(query, "UPDATE "+lease) {
+			taking.Store(true)
+		}
+		if query == hookdb.Commit && taking.Load() && cut.CompareAndSwap(false, true) {
+			return hookdb.ErrCut
+		}
+		return nil
+	}})
+	p := &receiver{}
+	stop := t.start(t.relayOn(t.outboxOn(db, nil), p, quick(relay.OrderTotal)))
+	if !holdsWithin(min(t.h.Patience, 12*time.Second), func() bool { return len(p.ids()) == len(ids) }) {
+		t.Errorf("it waits for its own lease: handed over %q", p.ids())
+	}
+	if !cut.Load() {
+		t.Error("no take-over was seen")
+	}
+	t.mustStop(stop)
 }
 
 // A cut after a statement inside of a transaction is a cut before the next one; only after COMMIT is it another matter.
