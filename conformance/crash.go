@@ -71,8 +71,7 @@ func (d *dying) untilDead() bool {
 		defer close(ended)
 		for {
 			_, err := d.r.Drain(ctx)
-			left := t.number(`SELECT COUNT(*) FROM {events} WHERE state = 0`)
-			if err != nil || d.dead.Load() || left == 0 {
+			if err != nil || d.dead.Load() || t.number(`SELECT COUNT(*) FROM {events} WHERE state = 0`) == 0 {
 				done <- err
 				return
 			}
