@@ -27,6 +27,7 @@ WHERE name = ?`
 WHERE name = ? AND owner = ? AND token = ? AND until_ms > {clock}`
 	freeLease = `UPDATE {leases} SET owner = '', until_ms = 0, version = version + 1
 WHERE name = ? AND owner = ? AND token = ?`
+	freeUnknown = `UPDATE {leases} SET owner = '', until_ms = 0, version = version + 1 WHERE name = ? AND owner = ?`
 
 	lockRelay = `SELECT in_hand, version FROM {relays} WHERE id = ?{lock}`
 	takeRelay = `UPDATE {relays} SET token = ?, in_hand = '', version = version + 1 WHERE id = ?`
@@ -171,6 +172,11 @@ func (s *session) renewLease(ctx context.Context, tx dialect.Tx, token int64) er
 // release hands the lease over at once.
 func (s *session) release(ctx context.Context) {
 	token, keep := s.ownedToken(), false
+	if token == 0 && s.mayOwn && !s.isLost() {
+		if _, err := s.r.exec(ctx, freeUnknown, totalLease, s.id); err != nil {
+			s.r.log.Warn("it is not known who owns the lease; it ends by itself", "lease", totalLease, "error", err)
+		}
+	}
 	if token != 0 && !s.isLost() {
 		if _, err := s.r.exec(ctx, freeLease, totalLease, s.id, token); err != nil {
 			s.r.log.Warn("the lease could not be given back; it ends by itself", "lease", totalLease, "error", err)

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/sqloutbox/sqloutbox/internal/txn"
 )
 
 // Run hands events on until ctx ends. Then it finishes the hand-over under way, records it, hands the lease over at
@@ -125,6 +127,10 @@ func (r *Relay) oneSession(ctx context.Context, m mode) (n int, over bool, err e
 	for ctx.Err() == nil {
 		left, err := s.acquire(ctx)
 		switch {
+		case txn.IsUnknown(err):
+			s.mayOwn = true // a further try tells, and takes what is ours already
+			r.pause(ctx, s, jitter(20*time.Millisecond), false)
+			continue
 		case err != nil:
 			return n, false, err
 		case s.ownedToken() != 0:

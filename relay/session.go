@@ -46,6 +46,7 @@ type session struct {
 	gone  chan struct{}
 
 	// Used by the relay's loop alone.
+	mayOwn  bool          // taking the lease has an unknown outcome
 	version int64         // of the row
 	noted   inHand        // what is in hand, as the row says
 	noting  inHand        // what the transaction under way says

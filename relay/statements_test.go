@@ -11,7 +11,7 @@ func TestStatementsAreHeldInGoldenFiles(t *testing.T) {
 		"insertRelay": insertRelay, "beatRelay": beatRelay, "deleteRelay": deleteRelay,
 		"deadRelays": deadRelays, "deleteDead": deleteDead, "lockRelay": lockRelay, "takeRelay": takeRelay,
 		"insertLease": insertLease, "lookLease": lookLease, "lockLease": lockLease, "takeLease": takeLease,
-		"extendLease": extendLease, "freeLease": freeLease, "readClock": readClock,
+		"extendLease": extendLease, "freeLease": freeLease, "freeUnknown": freeUnknown, "readClock": readClock,
 		"makeCrash": makeCrash, "crashes": crashes, "countSuspects": countSuspects, "explainCrash": explainCrash, "suspectList": suspectList, "lockEvent": lockEvent, "chargeEvent": chargeEvent, "chargeDead": chargeDead,
 		"lookPending": lookPending, "lookBeside": lookBeside, "probe": probe, "oldestDead": oldestDead, "dueScheduled": dueScheduled,
 		"promote": promote, "park": park,

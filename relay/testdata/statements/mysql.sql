@@ -93,6 +93,9 @@ UPDATE outbox_relays SET in_hand = ?, version = version + 1 WHERE id = ? AND tok
 UPDATE outbox_leases SET owner = '', until_ms = 0, version = version + 1
 WHERE name = ? AND owner = ? AND token = ?;
 
+-- freeUnknown
+UPDATE outbox_leases SET owner = '', until_ms = 0, version = version + 1 WHERE name = ? AND owner = ?;
+
 -- insertLease
 INSERT INTO outbox_leases (name) VALUES (?) ON DUPLICATE KEY UPDATE name = name;
 

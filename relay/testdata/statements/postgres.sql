@@ -93,6 +93,9 @@ UPDATE outbox_relays SET in_hand = $1, version = version + 1 WHERE id = $2 AND t
 UPDATE outbox_leases SET owner = '', until_ms = 0, version = version + 1
 WHERE name = $1 AND owner = $2 AND token = $3;
 
+-- freeUnknown
+UPDATE outbox_leases SET owner = '', until_ms = 0, version = version + 1 WHERE name = $1 AND owner = $2;
+
 -- insertLease
 INSERT INTO outbox_leases (name) VALUES ($1) ON CONFLICT (name) DO NOTHING;
 
