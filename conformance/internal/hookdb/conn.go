@@ -105,7 +105,8 @@ func (c *conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, e
 	return do(c, Begin, func() (driver.Tx, error) {
 		b, ok := c.raw.(driver.ConnBeginTx)
 		if !ok {
-			t, err := c.raw.Begin() //nolint:staticcheck // what a driver of the old kind has
+			//lint:ignore SA1019 what a wrapped driver has may be all that it has
+			t, err := c.raw.Begin()
 			return &tx{c, t}, err
 		}
 		t, err := b.BeginTx(ctx, opts)
