@@ -84,9 +84,7 @@ func (h *hand) work() {
 		if c != nil { // runtime.Goexit: the call has failed, and a goroutine that lives goes on
 			h.end(c, same(errGoexit, len(c.events)))
 			go h.work()
-			return
 		}
-		h.leave()
 	}()
 	for next := h.next(); next != nil; next = h.next() {
 		c = next
@@ -96,17 +94,13 @@ func (h *hand) work() {
 	}
 }
 
-func (h *hand) leave() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.active--
-}
-
-// next begins the next call, or answers nil when there is none to make. The deadline is looked at before each.
+// next begins the next call. It answers nil when there is none to make, and then the worker is no longer counted: under
+// the same lock, so that take sees either the worker or its absence. The deadline is looked at before each call.
 func (h *hand) next() *call {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.halted || len(h.ready) == 0 {
+		h.active--
 		return nil
 	}
 	c := &call{started: h.r.now().mono}
@@ -121,6 +115,7 @@ func (h *hand) next() *call {
 		if e.guard.over() {
 			h.putBack(c)
 			h.halt()
+			h.active--
 			return nil
 		}
 	}

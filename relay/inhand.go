@@ -118,7 +118,7 @@ func (l *seqList) UnmarshalText(text []byte) error {
 				return err
 			}
 		}
-		if to < from || to-from >= 2*maxBatch {
+		if to < from || to-from >= 4*maxBatch {
 			return fmt.Errorf("range %q is out of bounds", part)
 		}
 		for s := from; s <= to; s++ {

@@ -42,8 +42,8 @@ func (r *Relay) judge(ctx context.Context, e *event, err error, took time.Durati
 	switch {
 	case err == nil:
 		out.verdict = published
-	case errors.Is(err, context.Canceled) && errors.Is(context.Cause(ctx), errShutdown):
-		out.verdict = untouched // it was this process that cut it off
+	case errors.Is(err, context.Canceled) && ctx.Err() != nil:
+		out.verdict = untouched // it was the relay that cut it off, not the event's doing
 	case IsUnavailable(err):
 		out.verdict = unavailable
 		out.wait, _ = RetryAfterOf(err)

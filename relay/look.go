@@ -130,8 +130,8 @@ func (r *Relay) readTotal(ctx context.Context, tx dialect.Tx, inHand []int64, ro
 	}
 	more = cut || len(events) == room
 	if r.opts.OnDead == HoldKey {
-		if events, err = r.beforeDead(ctx, tx, events); err != nil {
-			return nil, false, never, err
+		if events, err = r.beforeDead(ctx, tx, events); err != nil || len(events) == 0 {
+			return nil, false, r.opts.PollMax, err // held: only an operator's Requeue or Discard changes that
 		}
 	}
 	batch, early, wait := sortOut(events)

@@ -33,7 +33,8 @@ type PublisherFunc func(ctx context.Context, m Message) error
 // Publish calls f.
 func (f PublisherFunc) Publish(ctx context.Context, m Message) error { return f(ctx, m) }
 
-// BatchPublisher is a Publisher that takes many events in one call; a relay then calls only PublishBatch. It gets them
+// BatchPublisher takes many events in one call. New takes a Publisher; one that has PublishBatch as well is given batches,
+// and its Publish is not called. It gets them
 // in order, must publish them in that order where the relay has one, and gives one answer for each. In OrderTotal the
 // errors after the first one use up no attempt, so that it may stop at the first failure and answer with errors for
 // the rest; what is answered with nil is published, wherever it stands.

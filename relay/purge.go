@@ -31,7 +31,7 @@ func (r *Relay) startPurge(ctx context.Context) (stop func()) {
 
 func (r *Relay) purge(ctx context.Context) {
 	if r.opts.Retention > 0 || r.opts.DeadRetention > 0 {
-		n, err := r.o.Purge(ctx, outbox.PurgeOptions{Published: r.opts.Retention, Dead: r.opts.DeadRetention})
+		n, err := r.own.Purge(ctx, outbox.PurgeOptions{Published: r.opts.Retention, Dead: r.opts.DeadRetention})
 		if err != nil && ctx.Err() == nil {
 			r.log.Warn("purge failed; it is tried again later", "deleted", n, "error", err)
 		}

@@ -19,6 +19,7 @@ import (
 // RunOnce and Drain only one at a time.
 type Relay struct {
 	o       *outbox.Outbox
+	own     *outbox.Outbox // o on the relay's pool
 	db      *sql.DB
 	d       dialect.Dialect
 	sql     *sqltext.Renderer
@@ -58,8 +59,13 @@ func New(o *outbox.Outbox, p Publisher, opts *Options) (*Relay, error) {
 		host = "unknown"
 	}
 	names := o.Options()
+	own, err := outbox.New(db, o.Dialect(), &names)
+	if err != nil {
+		return nil, fmt.Errorf("new relay: %w", err)
+	}
 	r := &Relay{
 		o:     o,
+		own:   own,
 		db:    db,
 		d:     o.Dialect(),
 		sql:   sqltext.New(o.Dialect(), names.Schema, names.Prefix),

@@ -50,6 +50,9 @@ type roller struct {
 	more  bool // another turn may find more at once
 	alone bool // take nothing more before the hand is empty
 	tick  *time.Ticker
+
+	shutdown <-chan time.Time // once ctx has ended: when calls are cut off
+	cut      bool             // they have been
 }
 
 // roll returns with nothing in hand: when a turn finds nothing to take, after one batch if that is the mode, when ctx
@@ -95,8 +98,8 @@ func (x *roller) next(ctx context.Context) *turn {
 	all, left, halted := x.hand.collect()
 	x.open = x.open && !halted && ctx.Err() == nil
 	t := &turn{ended: all, empty: left == 0}
-	if x.open && (left == 0 || x.more && !x.alone) {
-		t.room = x.r.opts.Batch
+	if x.open && (left == 0 || x.more && !x.alone && left <= x.r.opts.Batch) {
+		t.room = x.r.opts.Batch // so that two batches at most are in hand
 	}
 	return t
 }

@@ -125,6 +125,9 @@ func (r *Relay) oneSession(ctx context.Context, m mode) (n int, over bool, err e
 		return n, true, err
 	}
 	for ctx.Err() == nil {
+		if r.stuck.any() != nil {
+			return n, false, errPublisherStuck // what is stuck here must not be handed out here again
+		}
 		left, err := s.acquire(ctx)
 		switch {
 		case txn.IsUnknown(err):
@@ -167,7 +170,7 @@ func (r *Relay) awaitDatabase(ctx context.Context) error {
 	var idle idleWait
 	for {
 		check, cancel := r.bounded(ctx)
-		err := r.o.Check(check)
+		err := r.own.Check(check)
 		away := check.Err() != nil
 		cancel()
 		if err == nil || ctx.Err() != nil {

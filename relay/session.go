@@ -173,10 +173,10 @@ func (s *session) ownedToken() int64 {
 
 // own notes that the session owns the lease under token.
 func (s *session) own(token int64, from instant) {
+	s.deadline.extend(from, s.r.opts.Lease) // first: the token makes the keeper look at it
 	s.mu.Lock()
 	s.token = token
 	s.mu.Unlock()
-	s.deadline.extend(from, s.r.opts.Lease)
 }
 
 func (s *session) isLost() bool {

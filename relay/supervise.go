@@ -15,14 +15,14 @@ func (x *roller) await(ctx context.Context) {
 	low := 0
 	var wake chan struct{}
 	var poll <-chan time.Time
-	if x.open && !x.alone {
+	if _, left := x.hand.state(); x.open && !x.alone && left <= x.r.opts.Batch {
 		wake = x.r.wake
 		timer := time.NewTimer(jitter(x.r.opts.Poll))
 		defer timer.Stop()
 		poll = timer.C
-		if x.more {
-			low = x.r.opts.Batch
-		}
+	}
+	if x.open && !x.alone && x.more {
+		low = x.r.opts.Batch
 	}
 	flush := x.r.now().mono + flushEvery
 	x.watch(ctx, low, func(done int) bool { return done > 0 && x.r.now().mono >= flush }, wake, poll)
@@ -37,8 +37,11 @@ func (x *roller) finish(ctx context.Context) {
 func (x *roller) watch(ctx context.Context, low int, enough func(done int) bool, wake <-chan struct{}, poll <-chan time.Time) {
 	r, h := x.r, x.hand
 	limit := r.opts.PublishTimeout + r.grace()
+	if x.cut {
+		limit = min(limit, r.grace())
+	}
 	stopping, gone := ctx.Done(), (<-chan struct{})(x.s.gone)
-	var shutdown <-chan time.Time
+	shutdown := x.shutdown
 	h.expect(low)
 	for {
 		if done, left := h.state(); left <= low || enough(done) {
@@ -61,9 +64,12 @@ func (x *roller) watch(ctx context.Context, low int, enough func(done int) bool,
 		case <-stopping:
 			stopping, low = nil, 0
 			h.stop(nil)
-			shutdown = time.After(r.opts.ShutdownTimeout)
+			if x.shutdown == nil {
+				x.shutdown = time.After(r.opts.ShutdownTimeout)
+			}
+			shutdown = x.shutdown
 		case <-shutdown:
-			shutdown = nil
+			shutdown, x.cut = nil, true
 			h.cancel(errShutdown)
 			limit = min(limit, r.grace()) // it has been running for ShutdownTimeout already
 		}
@@ -73,6 +79,9 @@ func (x *roller) watch(ctx context.Context, low int, enough func(done int) bool,
 // detached is a context for bookkeeping: it outlives ctx, and ends when nothing can be recorded in time any more.
 func (r *Relay) detached(ctx context.Context, s *session) (context.Context, context.CancelFunc) {
 	limit := max(s.deadline.left(), 2*time.Second)
+	if s.ownedToken() == 0 {
+		limit = max(r.opts.Lease, limit) // claims have deadlines of their own, and late outcomes are refused
+	}
 	if ctx.Err() != nil {
 		limit = min(limit, max(r.opts.ShutdownTimeout, 2*time.Second))
 	}

@@ -26,7 +26,7 @@ func (r *Relay) total(ctx context.Context, s *session, m mode) (int, error) {
 			return pass{}, ErrLeaseLost
 		}
 		p, err := r.roll(ctx, s, totalSource{s}, 1, m)
-		if err == nil && r.stuck.any() != nil {
+		if r.stuck.any() != nil { // whatever else went wrong
 			err = errPublisherStuck
 		}
 		return p, err
