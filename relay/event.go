@@ -30,7 +30,7 @@ const eventColumns = `seq, id, topic, event_key, partition_no, headers, payload,
 
 // wait is how long until the event is due, by the database's clock when it was read.
 func (e *event) wait() time.Duration {
-	return time.Duration(e.due-e.readAt) * time.Millisecond
+	return untilMillis(e.due, e.readAt)
 }
 
 // neverDelayed: it may seem not to be due all the same, where it committed after the reading statement's clock was

@@ -3,6 +3,7 @@ package relay
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 )
 
@@ -36,9 +37,15 @@ func (o outcome) recorded() int64 {
 // errShutdown is the cause of a hand-over's context once ShutdownTimeout has passed.
 var errShutdown = errors.New("the relay is shutting down")
 
-// judge turns the publisher's answer into an outcome.
-func (r *Relay) judge(ctx context.Context, e *event, err error, took time.Duration) outcome {
-	out := outcome{err: err, took: took}
+// judge turns the publisher's answer into an outcome. An error whose own methods panic, such as a typed nil, is a
+// failure like any other.
+func (r *Relay) judge(ctx context.Context, e *event, err error, took time.Duration) (out outcome) {
+	defer func() {
+		if p := recover(); p != nil {
+			out = r.judge(ctx, e, fmt.Errorf("the publisher's error (%T) can't be read: %v", err, p), took)
+		}
+	}()
+	out = outcome{err: err, took: took}
 	switch {
 	case err == nil:
 		out.verdict = published

@@ -21,8 +21,8 @@ FROM {events}{use_pending} WHERE state = 0 ORDER BY seq LIMIT ?`
 FROM {events}{use_pending} WHERE state = 0 AND seq NOT IN ({list}) ORDER BY seq LIMIT ?`
 
 	// Each from the first or last entry of an index: constant cost, whatever is pending, kept or scheduled.
-	probe = `SELECT COALESCE((SELECT MIN(due_ms) FROM {events}{use_due} WHERE state = 0), -1),
-       COALESCE((SELECT MIN(due_ms) FROM {events}{use_due} WHERE state = 3), -1), {clock}`
+	probe = `SELECT (SELECT MIN(due_ms) FROM {events}{use_due} WHERE state = 0),
+       (SELECT MIN(due_ms) FROM {events}{use_due} WHERE state = 3), {clock}`
 
 	oldestDead = `SELECT MIN(seq) FROM {events}{use_pending} WHERE state = 2`
 
@@ -41,21 +41,35 @@ type signs struct {
 
 const never = time.Duration(1<<63 - 1)
 
+// untilMillis is the time from now to due, in ms of the database's clock. A writer of plain SQL may put any number there.
+func untilMillis(due, now int64) time.Duration {
+	const most = int64(never / time.Millisecond)
+	switch d := due - now; {
+	case due > now && (d < 0 || d > most):
+		return never - 1
+	case due < now && (d > 0 || d < -most):
+		return -never
+	default:
+		return time.Duration(d) * time.Millisecond
+	}
+}
+
 // probeNow costs one statement, and so is all that an idle relay does.
 func (s *session) probeNow(ctx context.Context) (signs, error) {
 	r := s.r
 	ctx, cancel := r.bounded(ctx)
 	defer cancel()
 	s.probed = r.now().mono
-	var pending, scheduled, now int64
+	var pending, scheduled sql.NullInt64
+	var now int64
 	if err := queryRow(ctx, r.db, r.sql.SQL(probe), nil, &pending, &scheduled, &now); err != nil {
 		return signs{}, fmt.Errorf("probe: %w", err)
 	}
-	until := func(due int64) time.Duration {
-		if due < 0 {
+	until := func(due sql.NullInt64) time.Duration {
+		if !due.Valid {
 			return never
 		}
-		return time.Duration(due-now) * time.Millisecond
+		return untilMillis(due.Int64, now)
 	}
 	saw := signs{until(pending), until(scheduled)}
 	if saw.scheduled <= 0 {

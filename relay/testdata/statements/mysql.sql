@@ -135,8 +135,8 @@ SELECT MIN(seq) FROM outbox_events FORCE INDEX (outbox_events_pending) WHERE sta
 UPDATE outbox_events FORCE INDEX (PRIMARY) SET state = 3 WHERE seq IN (?, ?) AND state = 0 AND attempts = 0;
 
 -- probe
-SELECT COALESCE((SELECT MIN(due_ms) FROM outbox_events FORCE INDEX (outbox_events_due) WHERE state = 0), -1),
-       COALESCE((SELECT MIN(due_ms) FROM outbox_events FORCE INDEX (outbox_events_due) WHERE state = 3), -1), (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000);
+SELECT (SELECT MIN(due_ms) FROM outbox_events FORCE INDEX (outbox_events_due) WHERE state = 0),
+       (SELECT MIN(due_ms) FROM outbox_events FORCE INDEX (outbox_events_due) WHERE state = 3), (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000);
 
 -- promote
 UPDATE outbox_events FORCE INDEX (PRIMARY) SET state = 0 WHERE seq IN (?, ?) AND state = 3;

@@ -135,8 +135,8 @@ SELECT MIN(seq) FROM outbox_events WHERE state = 2;
 UPDATE outbox_events SET state = 3 WHERE seq IN ($1, $2) AND state = 0 AND attempts = 0;
 
 -- probe
-SELECT COALESCE((SELECT MIN(due_ms) FROM outbox_events WHERE state = 0), -1),
-       COALESCE((SELECT MIN(due_ms) FROM outbox_events WHERE state = 3), -1), ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT);
+SELECT (SELECT MIN(due_ms) FROM outbox_events WHERE state = 0),
+       (SELECT MIN(due_ms) FROM outbox_events WHERE state = 3), ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT);
 
 -- promote
 UPDATE outbox_events SET state = 0 WHERE seq IN ($1, $2) AND state = 3;

@@ -135,8 +135,8 @@ SELECT MIN(seq) FROM outbox_events INDEXED BY outbox_events_pending WHERE state 
 UPDATE outbox_events SET state = 3 WHERE seq IN (?, ?) AND state = 0 AND attempts = 0;
 
 -- probe
-SELECT COALESCE((SELECT MIN(due_ms) FROM outbox_events INDEXED BY outbox_events_due WHERE state = 0), -1),
-       COALESCE((SELECT MIN(due_ms) FROM outbox_events INDEXED BY outbox_events_due WHERE state = 3), -1), (CAST(unixepoch('subsec') * 1000 AS INTEGER));
+SELECT (SELECT MIN(due_ms) FROM outbox_events INDEXED BY outbox_events_due WHERE state = 0),
+       (SELECT MIN(due_ms) FROM outbox_events INDEXED BY outbox_events_due WHERE state = 3), (CAST(unixepoch('subsec') * 1000 AS INTEGER));
 
 -- promote
 UPDATE outbox_events SET state = 0 WHERE seq IN (?, ?) AND state = 3;
