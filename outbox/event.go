@@ -16,7 +16,7 @@ type Event struct {
 	// Options.MaxPayload bytes.
 	Payload []byte
 	// Headers are opaque text pairs, such as a content type or a trace context: UTF-8 without NUL, no empty name, at
-	// most 64 KiB in all.
+	// most 64 KiB in all, written as JSON.
 	Headers map[string]string
 	// Delay keeps the event back until now + Delay by the database's clock, to the millisecond. It must not be
 	// negative.
