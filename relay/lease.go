@@ -52,7 +52,8 @@ func (l *leaseRow) left() time.Duration { return time.Duration(l.until-l.now) * 
 // another's, for as long as left says.
 func (s *session) acquire(ctx context.Context) (left time.Duration, err error) {
 	r := s.r
-	ctx, cancel := r.bounded(ctx)
+	// Not cut off by the end of the relay: a COMMIT that had happened all the same would leave the lease to nobody.
+	ctx, cancel := r.bounded(context.WithoutCancel(ctx))
 	defer cancel()
 	row, err := r.lookLease(ctx)
 	if err != nil {

@@ -63,7 +63,7 @@ func (r *Relay) register(ctx context.Context) (*session, error) {
 	}
 	s := &session{r: r, id: id.String(), gone: make(chan struct{})}
 	s.deadline.now = r.now
-	first, cancel := r.bounded(ctx)
+	first, cancel := r.bounded(context.WithoutCancel(ctx)) // as with the lease
 	defer cancel()
 	_, err = r.exec(first, insertRelay, s.id, r.host, int64(os.Getpid()), r.opts.Order.String(), r.opts.Lease.Milliseconds())
 	if err != nil {
