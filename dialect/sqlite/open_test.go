@@ -38,7 +38,7 @@ func TestOpenSetsUpEveryConnection(t *testing.T) {
 		}
 		defer conn.Close() // all are held at once
 		for pragma, want := range map[string]string{
-			"busy_timeout": "10000", "journal_mode": "wal", "synchronous": "2", "foreign_keys": "0",
+			"busy_timeout": "60000", "journal_mode": "wal", "synchronous": "2", "foreign_keys": "0",
 		} {
 			var got string
 			if err := conn.QueryRowContext(t.Context(), "PRAGMA "+pragma).Scan(&got); err != nil || got != want {

@@ -4,7 +4,7 @@ import "testing"
 
 func TestSettingsAreAddedUnlessTheDSNHasThem(t *testing.T) {
 	const (
-		busy = "_pragma=busy_timeout(10000)"
+		busy = "_pragma=busy_timeout(60000)"
 		wal  = "_pragma=journal_mode(WAL)"
 		full = "_pragma=synchronous(FULL)"
 		lock = "_txlock=immediate"
