@@ -27,7 +27,7 @@ WHERE seq IN ({list}) AND state = 2`
 const stepRows = 500
 
 // Requeue puts dead letters back, each in its old place: an ordered relay publishes it before anything newer that is
-// still pending. Attempts start again from 0; TotalAttempts stays. Ids that are not dead letters are left alone, so
+// still pending, but for what is in hand at that moment. Attempts start again from 0; TotalAttempts stays. Ids that are not dead letters are left alone, so
 // concurrent calls with the same ids add up to each event once. It answers how many were put back, also beside an
 // error: steps of 500 commit by themselves.
 func (o *Outbox) Requeue(ctx context.Context, ids ...string) (int, error) {

@@ -127,7 +127,7 @@ func (r *Relay) querySeqs(ctx context.Context, q queryer, statement string, args
 
 // readTotal reads the next events in the order of the whole outbox: what stands before the first that must wait. wait
 // is how long that one has to, if it is at the head. It reads from the beginning of what is pending but for what is in
-// hand, so that nothing which committed late or was requeued is ever overtaken. more means that there was no room for all.
+// hand, so that what committed late or was requeued is overtaken by nothing else. more means that there was no room for all.
 func (r *Relay) readTotal(ctx context.Context, tx dialect.Tx, inHand []int64, room int) (batch []*event, more bool, wait time.Duration, err error) {
 	var rows *sql.Rows
 	if len(inHand) == 0 {
