@@ -10,36 +10,42 @@ FUZZTIME ?= 10s
 # Test binaries at once. They share the servers, and most of what they wait for is a disk.
 P        ?= 2
 # One test binary; long, since a slow disk makes durable commits slow.
-TIMEOUT  ?= 20m
+TIMEOUT  ?= 60m
 
 # Not in go.mod: a linter's dependencies are not the library's.
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
 ENGINES_CMD := $(GO) run ./internal/engines/cmd/engines
+# SQLite's files lie beside the servers' data: in memory, where there is room. Benchmarks measure the disk.
+IN_DIR = TMPDIR=$$($(ENGINES_CMD) dir)
 # Modules of their own below this one.
 NESTED = $$(find . -mindepth 2 -name go.mod -not -path './.*' -exec dirname {} \; | sort)
 
-.PHONY: help demo test check fuzz engines-up engines-down engines-status
+.PHONY: help demo test check plans fuzz bench bench-quick engines-up engines-down engines-status
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo
 	@echo 'ENGINES=sqlite,postgres narrows every target to these engines. FUZZTIME is for each fuzz target (10s).'
+	@echo 'BENCH='\''-rounds 7 -scenarios drain,slow'\'' is handed to the benchmark; go run ./cmd/bench -help in internal/bench lists its flags.'
 
 demo: ## Run the quickstart: SQLite, no server needed
 	@$(GO) run ./examples/quickstart
 
 test: engines-up ## Test everything on every engine
-	@$(GO) test -p $(P) -timeout $(TIMEOUT) ./...
-	@for dir in $(NESTED); do echo "module $$dir"; (cd "$$dir" && $(GO) test -p $(P) -timeout $(TIMEOUT) ./...); done
+	@export $(IN_DIR); $(GO) test -p $(P) -timeout $(TIMEOUT) ./...; \
+	for dir in $(NESTED); do echo "module $$dir"; (cd "$$dir" && $(GO) test -p $(P) -timeout $(TIMEOUT) ./...); done
 
 check: engines-up ## Format, vet, lint, race tests, tidy: before each commit
 	@unformatted=$$(gofmt -l .); [[ -z "$$unformatted" ]] || { echo "gofmt -w $$unformatted"; exit 1; }
 	@$(GO) vet ./...
 	@$(GO) run $(STATICCHECK) ./...
 	@$(GO) mod tidy -diff
-	@$(GO) test -race -p $(P) -timeout $(TIMEOUT) ./...
+	@$(IN_DIR) $(GO) test -race -p $(P) -timeout $(TIMEOUT) ./...
 	@for dir in $(NESTED); do echo "module $$dir"; (cd "$$dir" && $(GO) vet ./... && $(GO) mod tidy -diff); done
+
+plans: engines-up ## Test how the engines run each statement, on half a million events
+	@export $(IN_DIR); OUTBOX_TEST_ROWS=500000 $(GO) test -count 1 -timeout $(TIMEOUT) -run 'FromItsIndex|ByItsNumbers' ./relay ./outbox
 
 fuzz: ## Run each fuzz target for FUZZTIME
 	@for dir in $$(grep -rl --include='*_test.go' '^func Fuzz' . | xargs -r -n 1 dirname | sort -u); do \
@@ -48,6 +54,12 @@ fuzz: ## Run each fuzz target for FUZZTIME
 			(cd "$$dir" && $(GO) test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) .); \
 		done; \
 	done
+
+bench: ## Measure beside peers and bare SQL, all scenarios, into docs/bench: hours, on a machine that does nothing else
+	@cd internal/bench && $(GO) run ./cmd/bench -out ../../docs/bench $(BENCH)
+
+bench-quick: ## The same in small, in a few minutes, into .cache/bench
+	@cd internal/bench && $(GO) run ./cmd/bench -quick -out ../../.cache/bench $(BENCH)
 
 engines-up: ## Bring up the databases that are missing
 	@$(ENGINES_CMD) up

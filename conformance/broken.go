@@ -8,7 +8,7 @@ import (
 )
 
 func brokenRules() []rule {
-	return append(inBoth("a row with broken headers is dead at once, and what is behind it flows", brokenHeaders),
+	return append(inEach("a row with broken headers is dead at once, and what is behind it flows", brokenHeaders),
 		rule{"a broken row can be mended and requeued", brokenMended})
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sqloutbox/sqloutbox/outbox"
+	"github.com/sqloutbox/sqloutbox/relay"
 )
 
 func byteRules() []rule {
@@ -41,7 +42,7 @@ func bytesOut(t *env) {
 	}
 	t.write(list...)
 	p := &receiver{}
-	t.drain(t.relay(p, nil))
+	t.drain(t.relay(p, quick(relay.OrderTotal)))
 	got := p.messages()
 	if len(got) != len(payloads) {
 		t.Fatalf("%d of %d events came out", len(got), len(payloads))

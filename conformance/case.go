@@ -31,12 +31,17 @@ func Cases() []Case {
 		area("input", inputRules()),
 		area("ids", idRules()),
 		area("duplicates", duplicateRules()),
+		area("restore", restoreRules()),
 		area("atomicity", atomicityRules()),
 		area("ghosts", ghostRules()),
 		area("bytes", byteRules()),
 		area("plain SQL", plainRules()),
 		// Handing on.
 		area("order", orderRules()),
+		area("keys", keyRules()),
+		area("held keys", keyHoldRules()),
+		area("partitions", partitionRules()),
+		area("orders", orderChangeRules()),
 		area("late commits", lateRules()),
 		area("delay", delayRules()),
 		area("lease", leaseRules()),
@@ -51,7 +56,11 @@ func Cases() []Case {
 		area("dead letters", deadLetterRules()),
 		area("hold", holdRules()),
 		area("retention", retentionRules()),
+		area("feed", feedRules()),
+		area("webhooks", webhookRules()),
 		area("stats", statsRules()),
+		area("handlers", handlerRules()),
+		area("inbox", inboxRules()),
 		// All together.
 		area("connections", connectionRules()),
 		area("end to end", endToEndRules()),
@@ -72,10 +81,11 @@ func area(name string, rules []rule) []Case {
 	return cases
 }
 
-// inBoth is a rule that holds in OrderTotal and in OrderNone alike.
-func inBoth(name string, run func(t *env, order relay.Order)) []rule {
+// inEach is a rule that holds in every order.
+func inEach(name string, run func(t *env, order relay.Order)) []rule {
 	return []rule{
 		{name + ", total", func(t *env) { run(t, relay.OrderTotal) }},
+		{name + ", per key", func(t *env) { run(t, relay.OrderPerKey) }},
 		{name + ", none", func(t *env) { run(t, relay.OrderNone) }},
 	}
 }

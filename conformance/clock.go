@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/sqloutbox/sqloutbox/dialect"
+	"github.com/sqloutbox/sqloutbox/internal/rows"
 )
 
 const readClock = `SELECT {clock}`
@@ -108,26 +109,9 @@ func (t *env) libraryTx(ctx context.Context) dialect.Tx {
 
 func (t *env) numberIn(tx dialect.Tx, text string, args ...any) int64 {
 	t.Helper()
-	all, err := numbers(t.ctx(), tx, t.sql.SQL(text), args...)
+	all, err := rows.Int64s(t.ctx(), tx, t.sql.SQL(text), args...)
 	if err != nil || len(all) != 1 {
 		t.Fatalf("%s: %d rows, %v", text, len(all), err)
 	}
 	return all[0]
-}
-
-func numbers(ctx context.Context, tx dialect.Tx, text string, args ...any) ([]int64, error) {
-	rows, err := tx.QueryContext(ctx, text, args...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var all []int64
-	for rows.Next() {
-		var n int64
-		if err := rows.Scan(&n); err != nil {
-			return nil, err
-		}
-		all = append(all, n)
-	}
-	return all, rows.Err()
 }

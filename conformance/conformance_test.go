@@ -2,12 +2,25 @@ package conformance_test
 
 import (
 	"database/sql"
+	"flag"
+	"log"
+	"os"
 	"testing"
+	"time"
 
 	"github.com/sqloutbox/sqloutbox/conformance"
 	"github.com/sqloutbox/sqloutbox/dialect/all"
 	"github.com/sqloutbox/sqloutbox/internal/engines"
 )
+
+// All engines at once: most of a case is waiting for a disk, whatever the number of cores is.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if err := flag.Set("test.parallel", "4"); err != nil {
+		log.Fatal(err)
+	}
+	os.Exit(m.Run())
+}
 
 // harness is for one of our own engines, with pools of at most limit connections; 0: as many as are wanted.
 func harness(e *engines.Engine, limit int) conformance.Harness {
@@ -16,7 +29,8 @@ func harness(e *engines.Engine, limit int) conformance.Harness {
 		panic(err) // the names of our own engines are schemes
 	}
 	return conformance.Harness{
-		Dialect: d,
+		Dialect:  d,
+		Patience: 2 * time.Minute, // for a machine that does much else; nothing waits that long where all is well
 		NewDatabase: func(t testing.TB) func() (*sql.DB, error) {
 			url := e.NewDatabase(t)
 			return func() (*sql.DB, error) {

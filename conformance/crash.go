@@ -6,19 +6,22 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/sqloutbox/sqloutbox/conformance/internal/hookdb"
+	"github.com/sqloutbox/sqloutbox/internal/hookdb"
 	"github.com/sqloutbox/sqloutbox/outbox"
 	"github.com/sqloutbox/sqloutbox/relay"
 )
 
 func crashRules() []rule {
 	rules := []rule{
-		{"what is in hand is noted before the hand-over", crashNoted},
+		{"what is in hand is noted before the hand-over", func(t *env) { crashNoted(t, relay.OrderTotal) }},
+		{"what is in hand is noted before the hand-over, per key", func(t *env) { crashNoted(t, relay.OrderPerKey) }},
 		{"a clean stop leaves nothing in hand", crashNothing},
 	}
-	rules = append(rules, inBoth("an event that kills its relay is dead after exactly MaxAttempts, and only it is charged", crashCulprit)...)
-	rules = append(rules, inBoth("with one attempt the first crash names its culprit", crashOneAttempt)...)
-	return append(rules, inBoth("a crash that killed no event of its own charges nobody", crashNobody)...)
+	rules = append(rules, inEach("an event that kills its relay is dead after exactly MaxAttempts, and only it is charged", crashCulprit)...)
+	rules = append(rules, inEach("with one attempt the first crash names its culprit", crashOneAttempt)...)
+	rules = append(rules, inEach("of two events that kill their relay each is dead after exactly MaxAttempts, and only they are charged", crashTwo)...)
+	rules = append(rules, inEach("a crash that killed no event of its own charges nobody", crashNobody)...)
+	return append(rules, inEach("a relay that comes back to what it had in hand charges nobody", crashOwn)...)
 }
 
 // dying is a relay whose process ends when its publisher says so: from then on not one of its statements reaches the
@@ -28,11 +31,13 @@ type dying struct {
 	dead atomic.Bool
 	died chan struct{} // closed with dead
 	r    *relay.Relay
+
+	order relay.Order
 }
 
 // dyingRelay makes a relay that ends inside of the hand-over of events for which kill is true.
 func (t *env) dyingRelay(order relay.Order, attempts int, p *receiver, kill func(m relay.Message) bool) *dying {
-	d := &dying{t: t, died: make(chan struct{})}
+	d := &dying{t: t, died: make(chan struct{}), order: order}
 	db := t.hooked(hookdb.Hooks{Before: func(string) error {
 		if d.dead.Load() {
 			return hookdb.ErrCut
@@ -41,7 +46,7 @@ func (t *env) dyingRelay(order relay.Order, attempts int, p *receiver, kill func
 	}})
 	opts := quick(order)
 	opts.MaxAttempts, opts.Lease, opts.PublishTimeout = attempts, 2*time.Second, time.Second
-	if order == relay.OrderNone {
+	if order != relay.OrderTotal {
 		opts.Concurrency = 1
 	}
 	inner := &receiver{answer: func(ctx context.Context, m relay.Message) error {
@@ -49,8 +54,7 @@ func (t *env) dyingRelay(order relay.Order, attempts int, p *receiver, kill func
 			return errNo // nothing is handed over after the end
 		}
 		err := p.Publish(ctx, m)
-		if kill(m) {
-			d.dead.Store(true)
+		if kill(m) && d.dead.CompareAndSwap(false, true) {
 			close(d.died)
 		}
 		return err
@@ -60,25 +64,23 @@ func (t *env) dyingRelay(order relay.Order, attempts int, p *receiver, kill func
 }
 
 // untilDead lets the relay work until it has died or nothing is left to do, and ends what it owned by the database's
-// clock. It reports whether it has died. What remains of it in this process ends with the case.
+// clock. It reports whether it has died. What remains of it in this process goes on trying to record what it did, for as
+// long as its lease; nothing of that arrives, so the cases that follow need not wait for it.
 func (d *dying) untilDead() bool {
 	t := d.t
 	t.Helper()
 	done := make(chan error, 1)
 	ctx := t.ctx()
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
+	t.remains.Go(func() {
 		for {
 			_, err := d.r.Drain(ctx)
-			if err != nil || d.dead.Load() || t.number(`SELECT COUNT(*) FROM {events} WHERE state = 0`) == 0 {
+			if err != nil || d.dead.Load() || t.number(`SELECT COUNT(*) FROM {events} WHERE state IN (0, 4, 5)`) == 0 {
 				done <- err
 				return
 			}
 			t.makeDue() // what was charged waits for its next try
 		}
-	}()
-	t.Cleanup(func() { <-ended })
+	})
 	select {
 	case <-d.died:
 	case err := <-done:
@@ -89,19 +91,18 @@ func (d *dying) untilDead() bool {
 			return false
 		}
 	}
-	t.exec(`UPDATE {leases} SET until_ms = 1 WHERE owner <> ''`)
-	t.exec(`UPDATE {events} SET due_ms = 1 WHERE state = 0`)
+	t.fell(d.order)
 	return true
 }
 
-func crashNoted(t *env) {
-	t.write(events("e", 3)...)
+func crashNoted(t *env, order relay.Order) {
+	t.write(keyed("k", 3)...)
 	seqs := t.records()
 	noted := ""
 	p := &receiver{answer: func(context.Context, relay.Message) error {
 		return t.db.QueryRowContext(t.ctx(), t.sql.SQL(`SELECT in_hand FROM {relays}`)).Scan(&noted)
 	}}
-	r := t.otherRelay(p, quick(relay.OrderTotal))
+	r := t.otherRelay(p, quick(order))
 	if n := t.once(r); n != 3 {
 		t.Errorf("%d published", n)
 	}
@@ -112,7 +113,7 @@ func crashNoted(t *env) {
 
 func crashNothing(t *env) {
 	t.write(events("e", 3)...)
-	for _, order := range []relay.Order{relay.OrderTotal, relay.OrderNone} {
+	for _, order := range allOrders {
 		t.drain(t.otherRelay(&receiver{}, quick(order)))
 		if n := t.number(`SELECT COUNT(*) FROM {relays}`); n != 0 {
 			t.Errorf("%d relays left their row behind", n)
@@ -164,6 +165,76 @@ func firsts(ids []string) []string {
 		seen[id] = true
 		return twice
 	})
+}
+
+// Both stand in the middle of a batch, each with neighbours in its key.
+func crashTwo(t *env, order relay.Order) {
+	const attempts = 3
+	keys := t.writeKeys(3, "a", "b")
+	culprits := []string{"a-1", "b-1"}
+	p := &receiver{}
+	crashes := 0
+	for t.dyingRelay(order, attempts, p, func(m relay.Message) bool { return slices.Contains(culprits, m.ID) }).untilDead() {
+		if crashes++; crashes > 2*attempts {
+			t.Fatalf("they killed %d relays:%s", crashes, describe(t.records()))
+		}
+	}
+	if crashes != 2*attempts {
+		t.Errorf("they killed %d relays, want %d", crashes, 2*attempts)
+	}
+	equalIDs(t, "dead letters", t.deadIDs(outbox.DeadLetterQuery{}), culprits)
+	for key, ids := range keys {
+		for _, id := range ids {
+			got := p.of(id)
+			culprit := slices.Contains(culprits, id)
+			if len(got) == 0 || culprit && len(got) != attempts {
+				t.Errorf("event %s was handed over %d times", id, len(got))
+			}
+			for _, m := range got {
+				if m.Attempt != 1 && !culprit {
+					t.Errorf("event %s was charged for a crash that it only shared a batch with: attempt %d", id, m.Attempt)
+				}
+			}
+		}
+		if order != relay.OrderNone {
+			equalIDs(t, key+": first hand-overs", firsts(p.ofKey(key)), ids)
+		}
+	}
+}
+
+// The database is away for longer than the lease, and the process lives. The event was published, which could not be
+// recorded; with one attempt it would be a dead letter if that counted as a crash.
+func crashOwn(t *env, order relay.Order) {
+	t.write(keyed("k", 2)...)
+	var away atomic.Bool
+	entered := make(chan relay.Message, 10)
+	p := &receiver{answer: func(_ context.Context, m relay.Message) error {
+		if len(entered) == 0 {
+			away.Store(true)
+		}
+		entered <- m
+		return nil
+	}}
+	opts := quick(order)
+	opts.MaxAttempts, opts.Lease = 1, 400*time.Millisecond
+	r := t.switchable(&away).relay(p, opts)
+	stop := t.start(r)
+	t.eventually("it hands over", func() bool { return len(entered) > 0 })
+	passes(t, opts.Lease+100*time.Millisecond)
+	away.Store(false)
+	t.eventually("all is published", func() bool { return t.number(`SELECT COUNT(*) FROM {events} WHERE state IN (0, 4, 5)`) == 0 })
+	t.mustStop(stop)
+	if all := t.records(); len(all) != 0 {
+		t.Errorf("left:%s", describe(all))
+	}
+	for _, m := range p.messages() {
+		if m.Attempt != 1 {
+			t.Errorf("event %s: attempt %d, want 1", m.ID, m.Attempt)
+		}
+	}
+	if order != relay.OrderNone {
+		equalIDs(t, "first hand-overs", firsts(p.ids()), []string{"k-0", "k-1"})
+	}
 }
 
 func crashOneAttempt(t *env, order relay.Order) {

@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -19,6 +20,7 @@ func deadLetterRules() []rule {
 		{"a requeued event is published before anything newer that is pending", deadInPlace},
 		{"a requeued event starts its attempts anew and says that it was requeued", deadRequeued},
 		{"only dead letters are requeued or discarded", deadOnly},
+		{"an id that no event can have is refused, and nothing is requeued or discarded", deadImpossible},
 		{"a discarded event is gone for good", deadDiscarded},
 		{"dead letters are requeued and discarded by what they match", deadMatching},
 		{"ten operators requeue the same events, and each is published once", deadOperators},
@@ -139,6 +141,23 @@ func deadOnly(t *env) {
 	if n, err := t.o.Requeue(t.ctx(), "dead"); n != 0 || err != nil {
 		t.Errorf("requeue again: %d, %v", n, err)
 	}
+}
+
+// It comes after more ids than one step takes.
+func deadImpossible(t *env) {
+	t.bury(outbox.Event{ID: "dead", Topic: "t"})
+	ids := []string{"dead"}
+	for i := range 600 {
+		ids = append(ids, fmt.Sprint(i))
+	}
+	for name, change := range map[string]func(context.Context, ...string) (int, error){"requeue": t.o.Requeue, "discard": t.o.Discard} {
+		for _, impossible := range []string{"a\xff", "a\x00", rep(outbox.MaxIDLen + 1)} {
+			if n, err := change(t.ctx(), append(ids, impossible)...); n != 0 || !errors.Is(err, outbox.ErrInvalidOptions) {
+				t.Errorf("%s %.9q: %d, %v; want outbox.ErrInvalidOptions", name, impossible, n, err)
+			}
+		}
+	}
+	equalIDs(t, "dead letters", t.deadIDs(outbox.DeadLetterQuery{}), []string{"dead"})
 }
 
 func deadDiscarded(t *env) {

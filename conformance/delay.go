@@ -9,9 +9,9 @@ import (
 )
 
 func delayRules() []rule {
-	rules := inBoth("a delayed event is not early and holds nobody up", delayed)
-	rules = append(rules, inBoth("a delayed event comes when it is due, though the polls are far apart", delayedComes)...)
-	return append(rules, inBoth("a retry comes when it is due, though the polls are far apart", retryComes)...)
+	rules := inEach("a delayed event is not early and holds nobody up", delayed)
+	rules = append(rules, inEach("a delayed event comes when it is due, though the polls are far apart", delayedComes)...)
+	return append(rules, inEach("a retry comes when it is due, though the polls are far apart", retryComes)...)
 }
 
 func delayed(t *env, order relay.Order) {

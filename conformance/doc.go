@@ -11,6 +11,6 @@
 //		})
 //	}
 //
-// Each case is a rule by its name, and one file holds the rules of one area. After each case the tables are looked
-// over for rows that no history of events could have left behind.
+// Each case is a rule by its name. A file, or a few that begin with the same word, hold the rules of one area. After each
+// case the tables are looked over for rows that no history of events could have left behind.
 package conformance

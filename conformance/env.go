@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sqloutbox/sqloutbox/conformance/internal/hookdb"
 	"github.com/sqloutbox/sqloutbox/dialect"
+	"github.com/sqloutbox/sqloutbox/internal/hookdb"
 	"github.com/sqloutbox/sqloutbox/internal/txn"
 	"github.com/sqloutbox/sqloutbox/outbox"
 )

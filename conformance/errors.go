@@ -12,7 +12,7 @@ import (
 )
 
 func errorRules() []rule {
-	return []rule{
+	rules := []rule{
 		{"a taken id is a duplicate", classDuplicate},
 		{"what only another try can mend is a conflict", classConflict},
 		{"a lost connection is seen as one", classDisconnected},
@@ -20,6 +20,10 @@ func errorRules() []rule {
 		{"the database is accepted at start-up", checkAccepts},
 		{"missing tables are found at start-up", checkFindsMissing},
 	}
+	for _, table := range []string{"events", "leases", "relays", "held", "pauses", "counters", "handlers", "deliveries", "inbox", "feed", "cursors", "subscriptions", "webhook_deliveries"} {
+		rules = append(rules, rule{"a missing table is found at start-up, " + table, func(t *env) { checkFindsOne(t, table) }})
+	}
+	return rules
 }
 
 func (t *env) wantClass(what string, err error, want dialect.Class) {
@@ -125,11 +129,30 @@ func checkAccepts(t *env) {
 	if err := t.o.Check(t.ctx()); err != nil {
 		t.Errorf("the outbox's Check: %v", err)
 	}
+	if err := t.inboxOn(t.db).Check(t.ctx()); err != nil {
+		t.Errorf("the inbox's Check: %v", err)
+	}
 }
 
 func checkFindsMissing(t *env) {
 	o := t.outboxOn(t.db, &outbox.Options{Prefix: "missing_"})
 	if err := o.Check(t.ctx()); !errors.Is(err, outbox.ErrSchema) {
 		t.Errorf("got %v, want outbox.ErrSchema", err)
+	}
+}
+
+// All but one are there. An outbox needs no inbox, nor the other way round.
+func checkFindsOne(t *env, table string) {
+	t.exec(`ALTER TABLE {` + table + `} RENAME TO conformance_away`)
+	defer t.exec(`ALTER TABLE conformance_away RENAME TO {` + table + `}`)
+	wantBox, wantInbox := outbox.ErrSchema, error(nil)
+	if table == "inbox" {
+		wantBox, wantInbox = nil, outbox.ErrSchema
+	}
+	if err := t.o.Check(t.ctx()); !errors.Is(err, wantBox) {
+		t.Errorf("the outbox's Check: got %v, want %v", err, wantBox)
+	}
+	if err := t.inboxOn(t.db).Check(t.ctx()); !errors.Is(err, wantInbox) {
+		t.Errorf("the inbox's Check: got %v, want %v", err, wantInbox)
 	}
 }

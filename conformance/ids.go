@@ -1,6 +1,9 @@
 package conformance
 
-import "github.com/sqloutbox/sqloutbox/outbox"
+import (
+	"github.com/sqloutbox/sqloutbox/outbox"
+	"github.com/sqloutbox/sqloutbox/relay"
+)
 
 func idRules() []rule {
 	return []rule{
@@ -22,7 +25,7 @@ func idsDiffer(t *env) {
 		want = append(want, id)
 	}
 	p := &receiver{}
-	t.drain(t.relay(p, nil))
+	t.drain(t.relay(p, quick(relay.OrderTotal)))
 	equalIDs(t, "handed over", p.ids(), want)
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sqloutbox/sqloutbox/dialect"
+	"github.com/sqloutbox/sqloutbox/internal/rows"
 )
 
 // The shape of a claim: filter and order are those of the index (state, due_ms, seq).
@@ -52,7 +53,7 @@ func lockWaits(t *env) {
 			return err
 		}
 		defer tx.Rollback()
-		_, err = numbers(t.ctx(), tx, t.sql.SQL(lock), "x")
+		_, err = rows.Int64s(t.ctx(), tx, t.sql.SQL(lock), "x")
 		return err
 	})
 	if !waits(done) {
@@ -69,9 +70,9 @@ func lockWaits(t *env) {
 	}
 }
 
-// claimers opens two claims of n rows each out of many. Where there is one writer the second waits for the first.
-func (t *env) claimers(rows, n int) (first, second []int64) {
-	t.write(events("e", rows)...)
+// claimers opens two claims of n rows each, out of so many events. Where there is one writer the second waits for the first.
+func (t *env) claimers(of, n int) (first, second []int64) {
+	t.write(events("e", of)...)
 	if t.oneWriter() {
 		return t.claimOnce(n), nil
 	}
@@ -82,7 +83,7 @@ func (t *env) claimers(rows, n int) (first, second []int64) {
 		tx := t.libraryTx(ctx)
 		defer tx.Rollback()
 		var err error
-		if got[i], err = numbers(ctx, tx, t.sql.SQL(claimShape), always, int64(n)); err != nil {
+		if got[i], err = rows.Int64s(ctx, tx, t.sql.SQL(claimShape), always, int64(n)); err != nil {
 			t.Fatalf("claim %d: %v", i+1, err)
 		}
 	}
@@ -92,7 +93,7 @@ func (t *env) claimers(rows, n int) (first, second []int64) {
 func (t *env) claimOnce(n int) []int64 {
 	tx := t.libraryTx(t.ctx())
 	defer tx.Rollback()
-	got, err := numbers(t.ctx(), tx, t.sql.SQL(claimShape), always, int64(n))
+	got, err := rows.Int64s(t.ctx(), tx, t.sql.SQL(claimShape), always, int64(n))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,11 +124,11 @@ func lockNoWriter(t *env) {
 	t.write(events("e", 10)...)
 	tx := t.libraryTx(t.ctx())
 	defer tx.Rollback()
-	if _, err := numbers(t.ctx(), tx, t.sql.SQL(claimShape), always, int64(5)); err != nil {
+	if _, err := rows.Int64s(t.ctx(), tx, t.sql.SQL(claimShape), always, int64(5)); err != nil {
 		t.Fatal(err)
 	}
 	if t.oneWriter() {
-		return
+		t.Skip("one writer: a write waits for the claim")
 	}
 	done := aside(func() error {
 		_, err := t.tryWrite(t.o, events("w", 3)...)
@@ -162,7 +163,7 @@ func readThenWrite(t *env) {
 
 func readsCommitted(t *env) {
 	if t.oneWriter() {
-		return // nothing is committed while it is open
+		t.Skip("one writer: nothing is committed while a transaction is open")
 	}
 	tx := t.libraryTx(t.ctx())
 	defer tx.Rollback()

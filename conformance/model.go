@@ -24,7 +24,12 @@ const (
 )
 
 func modelRules() []rule {
-	return inBoth("whatever happens in whatever order, the tables are as in the model", runModel)
+	const name = "whatever happens in whatever order, the tables are as in the model"
+	return []rule{
+		{name + ", total", func(t *env) { runModel(t, relay.OrderTotal) }},
+		{name + ", none", func(t *env) { runModel(t, relay.OrderNone) }},
+		{"whatever happens at once, each key is in order and nothing is lost", runKeyModel},
+	}
 }
 
 // known is what the model believes of one event.
@@ -57,14 +62,7 @@ type model struct {
 }
 
 func runModel(t *env, order relay.Order) {
-	seed := uint64(time.Now().UnixNano())
-	if text := os.Getenv(SeedVariable); text != "" {
-		var err error
-		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
-			t.Fatalf("%s: %v", SeedVariable, err)
-		}
-	}
-	t.Logf("%s=%d", SeedVariable, seed)
+	seed := t.seed()
 	m := &model{t: t, order: order, rng: rand.New(rand.NewPCG(seed, 7)), events: map[string]*known{}}
 	m.keep = m.rng.IntN(2) == 0
 	for range 3 {
@@ -94,12 +92,30 @@ func (m *model) options() *relay.Options {
 	return opts
 }
 
+// modelStep is something that happens, and how often beside the others.
+type modelStep struct {
+	weight int
+	name   string
+	run    func()
+}
+
+// choose is one of the steps, by weight.
+func choose(rng *rand.Rand, steps []modelStep) modelStep {
+	sum := 0
+	for _, s := range steps {
+		sum += s.weight
+	}
+	n := rng.IntN(sum)
+	for _, s := range steps {
+		if n -= s.weight; n < 0 {
+			return s
+		}
+	}
+	panic("unreachable")
+}
+
 func (m *model) step() {
-	do := []struct {
-		weight int
-		name   string
-		run    func()
-	}{
+	next := choose(m.rng, []modelStep{
 		{30, "write", m.write},
 		{30, "pass", m.pass},
 		{8, "overtaken", m.overtaken},
@@ -107,19 +123,9 @@ func (m *model) step() {
 		{8, "requeue", func() { m.change("requeue", m.t.o.Requeue) }},
 		{4, "discard", func() { m.change("discard", m.t.o.Discard) }},
 		{3, "crash", m.crashed},
-	}
-	n := 0
-	for _, d := range do {
-		n += d.weight
-	}
-	n = m.rng.IntN(n)
-	for _, d := range do {
-		if n -= d.weight; n < 0 {
-			m.steps = append(m.steps, d.name)
-			d.run()
-			return
-		}
-	}
+	})
+	m.steps = append(m.steps, next.name)
+	next.run()
 }
 
 func (m *model) write() {
@@ -241,4 +247,18 @@ func (m *model) sorted() []*known {
 	}
 	slices.SortFunc(all, func(a, b *known) int { return int(a.seq - b.seq) })
 	return all
+}
+
+// seed is what SeedVariable says, or another one at each run, which is logged.
+func (t *env) seed() uint64 {
+	t.Helper()
+	seed := uint64(time.Now().UnixNano())
+	if text := os.Getenv(SeedVariable); text != "" {
+		var err error
+		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
+			t.Fatalf("%s: %v", SeedVariable, err)
+		}
+	}
+	t.Logf("%s=%d", SeedVariable, seed)
+	return seed
 }

@@ -12,7 +12,7 @@ func plainRules() []rule {
 		{"a plain INSERT of topic and payload needs an id", plainNeedsID},
 		{"a plain INSERT may set due_ms alone", plainDue},
 		{"a plain INSERT can't leave out what is required", plainRequired},
-	}, inBoth("a plain INSERT of id, topic and payload is an event", plainIsEvent)...)
+	}, inEach("a plain INSERT of id, topic and payload is an event", plainIsEvent)...)
 }
 
 func plainIsEvent(t *env, order relay.Order) {
@@ -21,7 +21,7 @@ func plainIsEvent(t *env, order relay.Order) {
 	t.write(events("after", 1)...)
 	p := &receiver{}
 	opts := quick(order)
-	if order == relay.OrderNone {
+	if order != relay.OrderTotal {
 		opts.Concurrency = 1
 	}
 	if n := t.drain(t.relay(p, opts)); n != 3 {

@@ -97,13 +97,16 @@ func (t *env) once(r *relay.Relay) int {
 }
 
 // start runs a relay until stop is called, or the case ends; stop answers what Run returned.
-func (t *env) start(r *relay.Relay) (stop func() error) {
+func (t *env) start(r *relay.Relay) (stop func() error) { return t.startRun(r.Run) }
+
+// startRun runs what runs until its context ends.
+func (t *env) startRun(run func(context.Context) error) (stop func() error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var err error
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		err = r.Run(ctx)
+		err = run(ctx)
 	}()
 	stop = sync.OnceValue(func() error {
 		cancel()
@@ -111,7 +114,7 @@ func (t *env) start(r *relay.Relay) (stop func() error) {
 		case <-done:
 			return err
 		case <-time.After(t.h.Patience):
-			t.Errorf("a relay did not stop within %v", t.h.Patience)
+			t.Errorf("it did not stop within %v", t.h.Patience)
 			return nil
 		}
 	})
@@ -119,11 +122,11 @@ func (t *env) start(r *relay.Relay) (stop func() error) {
 	return stop
 }
 
-// mustStop stops a relay that has no reason to complain.
+// mustStop stops what has no reason to complain.
 func (t *env) mustStop(stop func() error) {
 	t.Helper()
 	if err := stop(); err != nil {
-		t.Fatalf("the relay ended with: %v", err)
+		t.Fatalf("it ended with: %v", err)
 	}
 }
 
@@ -133,6 +136,18 @@ func (t *env) expireLease() {
 	if n := t.exec(`UPDATE {leases} SET until_ms = 1 WHERE owner <> ''`); n != 1 {
 		t.Fatalf("%d leases are owned, want 1", n)
 	}
+}
+
+// fell ends all that relays own by the database's clock, whatever they believe.
+func (t *env) fell(order relay.Order) {
+	t.Helper()
+	switch order {
+	case relay.OrderTotal:
+		t.exec(`UPDATE {leases} SET until_ms = 1 WHERE owner <> ''`)
+	case relay.OrderPerKey:
+		t.exec(`UPDATE {relays} SET until_ms = 1, seen_ms = 1 WHERE order_name = 'per_key'`)
+	}
+	t.exec(`UPDATE {events} SET due_ms = 1 WHERE state = 0`)
 }
 
 // expireClaims ends all claims by the database's clock.
@@ -145,7 +160,8 @@ func (t *env) expireClaims() {
 
 // makeDue lets no event wait any longer.
 func (t *env) makeDue() {
-	t.exec(`UPDATE {events} SET due_ms = 1 WHERE state IN (0, 3) AND claimed_by = ''`)
+	t.exec(`UPDATE {events} SET due_ms = 1 WHERE state IN (0, 3, 5) AND claimed_by = ''`)
+	t.exec(`UPDATE {deliveries} SET due_ms = 1 WHERE state = 3`)
 }
 
 func equalIDs(t *env, what string, got, want []string) {

@@ -9,8 +9,8 @@ import (
 )
 
 func retentionRules() []rule {
-	rules := inBoth("without retention a published event is deleted when it is settled", retentionNone)
-	rules = append(rules, inBoth("with retention a published event is kept, and not handed over again", retentionKeeps)...)
+	rules := inEach("without retention a published event is deleted when it is settled", retentionNone)
+	rules = append(rules, inEach("with retention a published event is kept, and not handed over again", retentionKeeps)...)
 	return append(rules,
 		rule{"purge deletes what is old enough, and nothing else", purgeOld},
 		rule{"dead letters are never purged unless that is asked for", purgeDeadNever},

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/sqloutbox/sqloutbox/internal/sqltext"
+	"github.com/sqloutbox/sqloutbox/relay"
 )
 
 const (
@@ -17,6 +18,9 @@ const (
 	published = 1
 	dead      = 2
 	scheduled = 3
+	behind    = 4 // another event of its key, in order per key
+	waiting   = 5 // for its next try, in order per key
+	paused    = 6
 )
 
 // record is a row of the events table, but for what the event carries.
@@ -100,7 +104,7 @@ func (s *space) checkTables(t testing.TB) {
 func (x record) fault() string {
 	settled := x.state == published || x.state == dead
 	switch {
-	case x.state < pending || x.state > scheduled:
+	case x.state < pending || x.state > paused:
 		return "no such state"
 	case x.id == "" || x.topic == "":
 		return "an empty id or topic"
@@ -110,17 +114,19 @@ func (x record) fault() string {
 		return "settled_ms must be set if and only if it is settled"
 	case settled && max(x.due-x.settled, x.settled-x.due) > 1000: // a clock may be read twice in a statement
 		return "due_ms of a settled event must be when it was settled"
-	case x.state != pending && x.claimedBy != "":
-		return "claimed, but not pending"
+	case (settled || x.state == scheduled) && x.claimedBy != "":
+		return "claimed, but not to be handed over"
 	case x.state == dead && x.firstFailed == 0:
 		return "dead, and never failed"
 	case x.state == scheduled && x.attempts != 0:
 		return "scheduled, but tried already"
-	case x.attempts == 0 && x.state == pending && x.firstFailed != 0:
+	case x.state == waiting && (x.attempts == 0 || x.firstFailed == 0) && x.lastError == "":
+		return "waits for its next try, and neither failed nor was put off"
+	case x.attempts == 0 && !settled && x.firstFailed != 0:
 		return "failed, but never tried"
 	case !utf8.ValidString(x.lastError) || strings.ContainsRune(x.lastError, 0) || len(x.lastError) > 2000:
 		return "last_error is not clean"
-	case x.due > time.Now().Add(20*365*24*time.Hour).UnixMilli():
+	case x.state != behind && x.due > time.Now().Add(20*365*24*time.Hour).UnixMilli():
 		return "due_ms is out of reason"
 	}
 	return ""
@@ -135,6 +141,28 @@ WHERE in_hand <> '' AND order_name <> 'crash' AND id NOT IN (SELECT owner FROM {
 	"a lease was owned under no token": `SELECT COUNT(*) FROM {leases} WHERE owner <> '' AND token < 1`,
 	"a relay's token is above its lease's": `SELECT COUNT(*) FROM {relays}
 WHERE token > (SELECT COALESCE(MAX(token), 0) FROM {leases})`,
+	"an event is behind no holder of its key": `SELECT COUNT(*) FROM {events} e WHERE e.state = 4
+AND NOT EXISTS (SELECT 1 FROM {held} h WHERE h.event_key = e.event_key AND h.seq < e.seq)`,
+	"an event waits, and does not hold its key": `SELECT COUNT(*) FROM {events} e WHERE e.state = 5 AND e.event_key <> ''
+AND NOT EXISTS (SELECT 1 FROM {held} h WHERE h.seq = e.seq)`,
+	"a partition's owner has no row": `SELECT COUNT(*) FROM {leases} l WHERE l.owner <> '' AND l.name LIKE 'key/%'
+AND NOT EXISTS (SELECT 1 FROM {relays} r WHERE r.id = l.owner AND r.order_name <> 'crash')`,
+	"a handler's record is of no event": `SELECT COUNT(*) FROM {deliveries} d
+WHERE NOT EXISTS (SELECT 1 FROM {events} e WHERE e.seq = d.seq)`,
+	"an event in the feed is missing, or has another number": `SELECT COUNT(*) FROM {feed} f
+WHERE NOT EXISTS (SELECT 1 FROM {events} e WHERE e.seq = f.seq AND e.feed_seq = f.feed_seq)`,
+	"numbers are missing in the feed": `SELECT COALESCE(MAX(feed_seq) - MIN(feed_seq) + 1 - COUNT(*), 0) FROM {feed}`,
+	"a number is beyond the head of the feed, or the head beyond the numbers": `SELECT COUNT(*) FROM {counters}
+WHERE name = 'feed' AND value <> (SELECT COALESCE(MAX(feed_seq), value) FROM {feed})`,
+	"a handler's record says that it is running": `SELECT COUNT(*) FROM {deliveries} d WHERE d.state = 5`,
+}
+
+// tried is the state of an event that failed and waits for its next try.
+func tried(order relay.Order) int64 {
+	if order == relay.OrderPerKey {
+		return waiting
+	}
+	return pending
 }
 
 // describe is a short list of records for a failure's text.

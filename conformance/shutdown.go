@@ -11,10 +11,10 @@ import (
 func shutdownRules() []rule {
 	var rules []rule
 	for _, both := range [][]rule{
-		inBoth("a relay that stops finishes what is in hand and records it", shutdownFinishes),
-		inBoth("a hand-over that outlasts ShutdownTimeout is cut off and not charged", shutdownCuts),
-		inBoth("a relay runs once at a time", shutdownRunning),
-		inBoth("a relay can run again", shutdownAgain),
+		inEach("a relay that stops finishes what is in hand and records it", shutdownFinishes),
+		inEach("a hand-over that outlasts ShutdownTimeout is cut off and not charged", shutdownCuts),
+		inEach("a relay runs once at a time", shutdownRunning),
+		inEach("a relay can run again", shutdownAgain),
 	} {
 		rules = append(rules, both...)
 	}
@@ -25,7 +25,7 @@ func shutdownFinishes(t *env, order relay.Order) {
 	t.write(events("e", 3)...)
 	g := newGate()
 	opts := quick(order)
-	if order == relay.OrderNone {
+	if order != relay.OrderTotal {
 		opts.Concurrency = 1
 	}
 	ctx, cancel := context.WithCancel(t.ctx())

@@ -3,6 +3,7 @@ package conformance
 import (
 	"context"
 	"database/sql"
+	"sync"
 	"testing"
 	"time"
 
@@ -17,6 +18,8 @@ type space struct {
 	open func() (*sql.DB, error)
 	db   *sql.DB
 	sql  *sqltext.Renderer
+
+	remains sync.WaitGroup // of relays that were cut off from the database for good
 }
 
 // A table of the host's: what a business change goes to.
@@ -35,6 +38,7 @@ func newSpace(t testing.TB, h Harness) *space {
 	}
 	s := &space{h: h, open: h.NewDatabase(t), sql: sqltext.New(h.Dialect, "", "outbox_")}
 	s.db = s.pool(t)
+	t.Cleanup(s.remains.Wait)
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	if err := h.Migrate(ctx, s.db); err != nil {
@@ -77,7 +81,11 @@ func (s *space) empty(t testing.TB) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
-	for _, text := range []string{`DELETE FROM {events}`, `DELETE FROM {leases}`, `DELETE FROM {relays}`, `DELETE FROM conformance_host`} {
+	for _, table := range []string{
+		"{events}", "{leases}", "{relays}", "{held}", "{pauses}", "{counters}", "{inbox}", "{handlers}", "{deliveries}",
+		"{feed}", "{cursors}", "{subscriptions}", "{webhook_deliveries}", "conformance_host",
+	} {
+		text := "DELETE FROM " + table
 		if _, err := s.db.ExecContext(ctx, s.sql.SQL(text)); err != nil {
 			t.Fatalf("empty the tables: %v", err)
 		}

@@ -8,12 +8,13 @@ import (
 )
 
 func statsRules() []rule {
-	return []rule{
+	return append(operateRules(), []rule{
 		{"stats of an empty outbox are zero", statsEmpty},
 		{"stats count by state", statsCount},
+		{"stats tell held, waiting and paused events apart", statsApart},
 		{"stats tell the age of the oldest pending event", statsAge},
 		{"stats name the owner of the lease", statsLease},
-	}
+	}...)
 }
 
 func (t *env) stats() outbox.Stats {
@@ -41,6 +42,19 @@ func statsCount(t *env) {
 	t.write(events("due", 5)...)
 	s := t.stats()
 	if s.Published != 2 || s.Dead != 3 || s.Scheduled != 1 || s.Pending != 7 || s.Due != 5 {
+		t.Errorf("%+v", s)
+	}
+}
+
+func statsApart(t *env) {
+	t.write(events("e", 6)...)
+	t.exec(`UPDATE {events} SET state = 5, attempts = 1, total_attempts = 1, first_failed_ms = 1 WHERE id = ?`, "e-0")
+	t.exec(`UPDATE {events} SET state = 5, attempts = 1, total_attempts = 1, first_failed_ms = 1, due_ms = {clock} + 3600000 WHERE id = ?`, "e-1")
+	t.exec(`UPDATE {events} SET state = 4, due_ms = 1, event_key = 'k' WHERE id IN (?, ?)`, "e-2", "e-3")
+	t.exec(`UPDATE {events} SET state = 6 WHERE id = ?`, "e-4")
+	t.exec(`INSERT INTO {held} (seq, event_key, partition_no) VALUES (1, 'k', 0), (2, 'k', 0), (3, 'K', 0)`)
+	s := t.stats()
+	if s.Pending != 5 || s.Due != 2 || s.Waiting != 1 || s.Held != 2 || s.HeldKeys != 2 || s.Paused != 1 {
 		t.Errorf("%+v", s)
 	}
 }

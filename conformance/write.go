@@ -121,6 +121,36 @@ func (t *env) together(n int, write func(i int, o *outbox.Outbox) error) {
 	}
 }
 
+// commits has n writers make transactions at once, rounds each, and answers the ids of what was committed. The last of
+// every few is rolled back, which leaves gaps in the numbers.
+func (t *env) commits(n, rounds, every int, write func(ctx context.Context, o *outbox.Outbox, tx *sql.Tx, writer, round int) ([]string, error)) (committed []string) {
+	t.Helper()
+	var mu sync.Mutex
+	t.together(n, func(writer int, o *outbox.Outbox) error {
+		for round := range rounds {
+			fails := round%every == every-1
+			var ids []string
+			err := o.InTx(t.ctx(), func(ctx context.Context, tx *sql.Tx) (err error) {
+				if ids, err = write(ctx, o, tx, writer, round); err == nil && fails {
+					err = errNo
+				}
+				return err
+			})
+			if fails {
+				continue
+			}
+			if err != nil {
+				return err
+			}
+			mu.Lock()
+			committed = append(committed, ids...)
+			mu.Unlock()
+		}
+		return nil
+	})
+	return committed
+}
+
 func writeSameKey(t *env) {
 	t.together(8, func(i int, o *outbox.Outbox) error {
 		_, err := t.tryWrite(o, outbox.Event{Topic: "t", Key: "new"})

@@ -55,10 +55,10 @@ func TestCheckRefusesOldAndStrangeServers(t *testing.T) {
 		return stubdb.Answers{"SELECT version()": {text}}
 	}
 	old := stubdb.Open(stubdb.Answers{
-		"SELECT version()": {"PostgreSQL 9.6.24 on x86_64-pc-linux-gnu"},
-		postgresState:      {int64(90624), false, false},
+		"SELECT version()": {"PostgreSQL 10.23 on x86_64-pc-linux-gnu"},
+		postgresState:      {int64(100023), false, false},
 	})
-	wantRefusal(t, postgres.New(), old, "too old", "PostgreSQL 10", "9.6.24")
+	wantRefusal(t, postgres.New(), old, "too old", "PostgreSQL 11", "10.23")
 	wantRefusal(t, postgres.New(), stubdb.Open(version("CockroachDB CCL v23.1.11")), "CockroachDB")
 	wantRefusal(t, mysql.New(), stubdb.Open(version("5.7.44-log")), "too old", "8.0.13", "5.7.44")
 	wantRefusal(t, mysql.New(), stubdb.Open(version("10.5.22-MariaDB")), "too old", "10.6", "10.5.22")

@@ -43,7 +43,11 @@ func TestClassOfWhatTheServerAnswers(t *testing.T) {
 		exec(t, db, "CREATE TABLE host (id BIGINT PRIMARY KEY, name VARCHAR(20) NOT NULL UNIQUE)")
 		exec(t, db, "INSERT INTO host VALUES (1, 'one')")
 
-		wantClass(t, d, failing(t, db, "INSERT INTO host VALUES (1, 'two')"), dialect.Duplicate)
+		key := dialect.KeyTaken
+		if d.Name() == "mysql" {
+			key = dialect.Duplicate // its codes don't tell the two apart
+		}
+		wantClass(t, d, failing(t, db, "INSERT INTO host VALUES (1, 'two')"), key)
 		wantClass(t, d, failing(t, db, "INSERT INTO host VALUES (2, 'one')"), dialect.Duplicate)
 		wantClass(t, d, failing(t, db, "INSERT INTO host VALUES (3, NULL)"), dialect.Other)
 		wantClass(t, d, failing(t, db, "SELEKT"), dialect.Other)
@@ -136,7 +140,7 @@ func TestClassOfAStatementTimeOutIsConflict(t *testing.T) {
 		case strings.HasPrefix(url, "mariadb"):
 			url += "?max_statement_time=0.1"
 		default:
-			return // SQLite has none but the context
+			t.Skip("SQLite has no time-out but the context's")
 		}
 		db, _ := open(t, url)
 		wantClass(t, d, failing(t, db, statement), dialect.Conflict)
@@ -146,7 +150,7 @@ func TestClassOfAStatementTimeOutIsConflict(t *testing.T) {
 func TestClassOfAReadThatTurnsToWritingTooLateIsConflict(t *testing.T) {
 	eachURL(t, func(t *testing.T, url string) {
 		if !strings.HasPrefix(url, "sqlite") {
-			return
+			t.Skip("only SQLite has transactions that are to read at first")
 		}
 		db, d := open(t, url+"?_txlock=deferred")
 		exec(t, db, "CREATE TABLE host (id BIGINT)")
@@ -163,7 +167,7 @@ func TestClassOfALostConnectionIsDisconnected(t *testing.T) {
 		kill := map[string]string{"postgres": "SELECT pg_terminate_backend(%d)", "mysql": "KILL %d"}[d.Name()]
 		ask := map[string]string{"postgres": "SELECT pg_backend_pid()", "mysql": "SELECT CONNECTION_ID()"}[d.Name()]
 		if kill == "" {
-			return // SQLite has no connection to lose
+			t.Skip("SQLite has no connection to lose")
 		}
 		tx, err := d.Begin(t.Context(), db)
 		if err != nil {

@@ -7,9 +7,10 @@ import (
 
 	"github.com/sqloutbox/sqloutbox/dialect"
 	"github.com/sqloutbox/sqloutbox/internal/engines"
+	"github.com/sqloutbox/sqloutbox/internal/rows"
 )
 
-func clock(t *testing.T, q queryer, d dialect.Dialect) int64 {
+func clock(t *testing.T, q rows.Queryer, d dialect.Dialect) int64 {
 	t.Helper()
 	return one[int64](t, q, "SELECT "+d.Clock())
 }
@@ -102,36 +103,31 @@ func db2(t *testing.T, url string) *sql.DB {
 // tables, changing the offset between two readings shows the same: no part of the clock may come from local time.
 func TestMySQLClockDoesNotKnowTheTimeZone(t *testing.T) {
 	const endOfSummer = 1792890000
-	for _, name := range engines.Names() {
-		if name != "mysql" && name != "mariadb" {
-			continue
+	engines.EachOf(t, []string{"mysql", "mariadb"}, func(t *testing.T, e *engines.Engine) {
+		db, d := open(t, e.NewDatabase(t))
+		conn, err := db.Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
 		}
-		t.Run(name, func(t *testing.T) {
-			db, d := open(t, engines.Get(t, name).NewDatabase(t))
-			conn, err := db.Conn(t.Context())
-			if err != nil {
+		defer conn.Close()
+		for _, reading := range []struct {
+			zone string
+			at   int64
+		}{
+			{"+02:00", endOfSummer - 1}, {"+01:00", endOfSummer}, {"+01:00", endOfSummer + 3600},
+			{"-12:00", endOfSummer}, {"+13:00", endOfSummer}, {"+05:45", endOfSummer}, {"SYSTEM", endOfSummer},
+			{"Europe/Berlin", endOfSummer - 1}, {"Europe/Berlin", endOfSummer},
+		} {
+			exec(t, conn, "SET timestamp = ?", reading.at)
+			if _, err := conn.ExecContext(t.Context(), "SET time_zone = ?", reading.zone); err != nil {
+				if reading.zone == "Europe/Berlin" {
+					continue // no zone tables
+				}
 				t.Fatal(err)
 			}
-			defer conn.Close()
-			for _, reading := range []struct {
-				zone string
-				at   int64
-			}{
-				{"+02:00", endOfSummer - 1}, {"+01:00", endOfSummer}, {"+01:00", endOfSummer + 3600},
-				{"-12:00", endOfSummer}, {"+13:00", endOfSummer}, {"+05:45", endOfSummer}, {"SYSTEM", endOfSummer},
-				{"Europe/Berlin", endOfSummer - 1}, {"Europe/Berlin", endOfSummer},
-			} {
-				exec(t, conn, "SET timestamp = ?", reading.at)
-				if _, err := conn.ExecContext(t.Context(), "SET time_zone = ?", reading.zone); err != nil {
-					if reading.zone == "Europe/Berlin" {
-						continue // no zone tables
-					}
-					t.Fatal(err)
-				}
-				if got := clock(t, conn, d); got/1000 != reading.at {
-					t.Errorf("%s at %d: the clock says %d", reading.zone, reading.at, got)
-				}
+			if got := clock(t, conn, d); got/1000 != reading.at {
+				t.Errorf("%s at %d: the clock says %d", reading.zone, reading.at, got)
 			}
-		})
-	}
+		}
+	})
 }

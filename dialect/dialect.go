@@ -6,8 +6,8 @@
 // probed, and what a driver's error means. dialect/postgres, dialect/mysql and dialect/sqlite fulfil it; conformance
 // holds a new one to the same rules.
 //
-// A Dialect has no state: every method may be called from many goroutines at once, and must always give the same
-// answer. Fragments are read once, when an Outbox or a Relay is made.
+// A Dialect has no state that an answer depends on: every method may be called from many goroutines at once, and must
+// always give the same answer. Fragments are read once, when an Outbox or a Relay is made.
 package dialect
 
 import (
@@ -18,7 +18,9 @@ import (
 // Dialect is what an engine fulfils.
 type Dialect interface {
 	// Name is the engine family, lower case, as in error messages and as the folder of its migrations: "postgres",
-	// "mysql" (MariaDB too) or "sqlite". A wrapper round one of them keeps its name.
+	// "mysql" (MariaDB too) or "sqlite". A wrapper round one of them keeps its name. Any other name means an engine that
+	// package migrations knows nothing of: Up, Check and SQL refuse it, and the tables are made by other means. Options
+	// that name a Schema are for "postgres" alone.
 	Name() string
 
 	// Bind rewrites "?" placeholders into the engine's own ("$1", "$2", …), or returns query as it is. Shared
@@ -40,8 +42,16 @@ type Dialect interface {
 	LockSkip() string
 
 	// IgnoreDuplicate is appended to an INSERT so that a row whose unique column is taken is left out, while any
-	// other fault stays an error and the transaction stays usable.
+	// other fault, a taken number of the row (KeyTaken) among them, stays an error and the transaction stays usable.
+	// Where it can't name the column, the engine's numbering must be one that never collides (see SeqBehind).
 	IgnoreDuplicate(column string) string
+
+	// CountFirst is appended to an INSERT of one row, so that the driver reports exactly one affected row if it was
+	// inserted, and any other number if its key, the unique columns given as "a, b", is taken, whatever the connection is
+	// set to count. Any other fault stays an error and the transaction stays usable. The INSERT waits for another
+	// transaction that has the key and is still open. It may change the row that is there, in its version column, a BIGINT,
+	// alone.
+	CountFirst(key, version string) string
 
 	// IndexHint stands after a table's name in a FROM clause and asks for the named index, or is empty where the
 	// planner needs no help.
@@ -75,6 +85,37 @@ type Dialect interface {
 	// another kind, too old for SKIP LOCKED, read-only, a private :memory: database for each connection. It leaves the
 	// database as it was.
 	Check(ctx context.Context, db *sql.DB) error
+
+	// SeqBehind looks whether the next row of table would get a seq no higher than that of a row which is there, and
+	// answers with the statement that mends it, or with "" if all is well or the session may not look. That comes about
+	// where numbers are given by a sequence that knows nothing of the rows, as on PostgreSQL after a restore whose
+	// INSERTs named their seq. An engine that moves its numbering past every row that is inserted answers "" without
+	// asking. It is called at start-up, when the tables are known to be there, while others write and commit: they must
+	// not look like a numbering that is behind.
+	SeqBehind(ctx context.Context, db *sql.DB, table string) (mend string, err error)
+}
+
+// KeyRanges is what a Dialect may have besides. ChangesRangesAlone reports whether an UPDATE or DELETE of a range of the
+// primary key waits for no row beside it, so that many rows that follow each other need not be named one by one. InnoDB
+// locks the next row too, which may be one that an open transaction of the host has inserted.
+type KeyRanges interface {
+	ChangesRangesAlone() bool
+}
+
+// RowFilter is what a Dialect may have besides. FiltersRows reports whether the engine reads the row itself for a condition on
+// an index's later columns that is no range of them, so that several ranges, one after the other, are quicker than a list.
+type RowFilter interface {
+	FiltersRows() bool
+}
+
+// SeqBelower is what a Dialect fulfils besides where its numbering can fall behind what is remembered: numbers of rows that
+// are no longer there, but stand in other tables, which a copy has and the numbering has not. Where it can't, leave it out.
+type SeqBelower interface {
+	// SeqBelow is SeqBehind with a floor: it looks whether the next row of table would get a seq no higher than floor, or
+	// than that of a row which is there, and answers with the statement that mends it, or with "" if all is well or the
+	// session may not look. Numbers up to floor were given before the call; others write and commit meanwhile. A floor of
+	// 0 is none.
+	SeqBelow(ctx context.Context, db *sql.DB, table string, floor int64) (mend string, err error)
 }
 
 // Execer runs one statement; a host's transaction is seen through it.
@@ -96,8 +137,13 @@ type Class int
 const (
 	// Other is any error without a meaning below: it is shown to the caller as it is.
 	Other Class = iota
-	// Duplicate: a unique column already holds the value.
+	// Duplicate: a unique column other than the primary key already holds the value. Write tells the host that its
+	// event is there already, so no other fault may be called this.
 	Duplicate
+	// KeyTaken: the primary key already holds the value. No writer gives a seq, so the engine's numbering is behind (see
+	// SeqBehind). Where the engine's codes don't tell it from Duplicate (MySQL, MariaDB) it is Duplicate, and the
+	// numbering must be one that never collides.
+	KeyTaken
 	// Conflict: a deadlock, a serialization failure, a lock or statement time-out, a busy database. Nothing of the
 	// transaction stays once it is rolled back, and the whole of it may be run again.
 	Conflict
@@ -117,6 +163,8 @@ func (c Class) String() string {
 	switch c {
 	case Duplicate:
 		return "duplicate"
+	case KeyTaken:
+		return "key taken"
 	case Conflict:
 		return "conflict"
 	case Disconnected:

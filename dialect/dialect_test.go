@@ -1,13 +1,13 @@
 package dialect_test
 
 import (
-	"context"
 	"database/sql"
 	"testing"
 
 	"github.com/sqloutbox/sqloutbox/dialect"
 	"github.com/sqloutbox/sqloutbox/dialect/all"
 	"github.com/sqloutbox/sqloutbox/internal/engines"
+	"github.com/sqloutbox/sqloutbox/internal/rows"
 )
 
 // each runs fn on an empty database of every engine.
@@ -41,12 +41,8 @@ func exec(t *testing.T, e dialect.Execer, query string, args ...any) {
 	}
 }
 
-type queryer interface {
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-}
-
 // one is the only value that a query answers with.
-func one[T any](t *testing.T, q queryer, query string, args ...any) T {
+func one[T any](t *testing.T, q rows.Queryer, query string, args ...any) T {
 	t.Helper()
 	values := column[T](t, q, query, args...)
 	if len(values) != 1 {
@@ -56,22 +52,10 @@ func one[T any](t *testing.T, q queryer, query string, args ...any) T {
 }
 
 // column is the first column of all rows that a query answers with.
-func column[T any](t *testing.T, q queryer, query string, args ...any) []T {
+func column[T any](t *testing.T, q rows.Queryer, query string, args ...any) []T {
 	t.Helper()
-	rows, err := q.QueryContext(t.Context(), query, args...)
+	values, err := rows.Column[T](t.Context(), q, query, args...)
 	if err != nil {
-		t.Fatalf("%s: %v", query, err)
-	}
-	defer rows.Close()
-	var values []T
-	for rows.Next() {
-		var value T
-		if err := rows.Scan(&value); err != nil {
-			t.Fatalf("%s: %v", query, err)
-		}
-		values = append(values, value)
-	}
-	if err := rows.Err(); err != nil {
 		t.Fatalf("%s: %v", query, err)
 	}
 	return values

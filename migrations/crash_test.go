@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/sqloutbox/sqloutbox/dialect"
+	"github.com/sqloutbox/sqloutbox/internal/hookdb"
 	"github.com/sqloutbox/sqloutbox/migrations"
 )
 
@@ -69,7 +70,7 @@ func dieAt(t *testing.T, db *sql.DB, nth int, after bool, program func(context.C
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	f := &fault{nth: nth, after: after, die: cancel}
-	faulty := f.pool(db)
+	faulty := hookdb.Open(db, f.hooks())
 	defer faulty.Close()
 	err := program(ctx, faulty)
 	if !f.dead && err != nil {

@@ -1,6 +1,10 @@
 package migrations
 
-import "errors"
+import (
+	"errors"
+
+	"github.com/sqloutbox/sqloutbox/internal/invalid"
+)
 
 // Errors of Check; Up and Down answer with them too where they can't go on. The message names what is missing and says
 // what to do.
@@ -18,5 +22,5 @@ var (
 	ErrSchemaUnversioned = errors.New("the outbox's tables were not made by migrations.Up")
 )
 
-// ErrInvalidOptions: an option is refused. The message names the field.
-var ErrInvalidOptions = errors.New("invalid options")
+// ErrInvalidOptions: an option is refused. The message names the field. It is outbox.ErrInvalidOptions.
+var ErrInvalidOptions = invalid.ErrOptions

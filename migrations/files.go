@@ -33,7 +33,8 @@ type file struct {
 func filesOf(engine string, n names) (*files, error) {
 	entries, err := FS.ReadDir(engine)
 	if err != nil {
-		return nil, fmt.Errorf("there are no migrations for the dialect %q", engine)
+		return nil, fmt.Errorf("there are no migrations for the dialect %q: make the tables yourself, as migrations/sqlite does, "+
+			"and in the conformance suite by Harness.Migrate", engine)
 	}
 	dir, err := fs.Sub(FS, engine)
 	if err != nil {

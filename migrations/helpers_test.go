@@ -8,6 +8,7 @@ import (
 	"github.com/sqloutbox/sqloutbox/dialect"
 	"github.com/sqloutbox/sqloutbox/dialect/all"
 	"github.com/sqloutbox/sqloutbox/internal/engines"
+	"github.com/sqloutbox/sqloutbox/internal/rows"
 	"github.com/sqloutbox/sqloutbox/migrations"
 )
 
@@ -48,20 +49,8 @@ func exec(t *testing.T, e dialect.Execer, query string, args ...any) {
 // column is the first column of all rows that a query answers with.
 func column[T any](t *testing.T, db *sql.DB, query string, args ...any) []T {
 	t.Helper()
-	rows, err := db.QueryContext(context.Background(), query, args...)
+	values, err := rows.Column[T](context.Background(), db, query, args...)
 	if err != nil {
-		t.Fatalf("%s: %v", query, err)
-	}
-	defer rows.Close()
-	var values []T
-	for rows.Next() {
-		var value T
-		if err := rows.Scan(&value); err != nil {
-			t.Fatalf("%s: %v", query, err)
-		}
-		values = append(values, value)
-	}
-	if err := rows.Err(); err != nil {
 		t.Fatalf("%s: %v", query, err)
 	}
 	return values

@@ -17,11 +17,7 @@ import (
 
 // eachMySQL runs fn on an empty database of MySQL and of MariaDB.
 func eachMySQL(t *testing.T, fn func(t *testing.T, address string)) {
-	for _, name := range engines.Names() {
-		if name == "mysql" || name == "mariadb" {
-			t.Run(name, func(t *testing.T) { fn(t, engines.Get(t, name).NewDatabase(t)) })
-		}
-	}
+	engines.EachOf(t, []string{"mysql", "mariadb"}, func(t *testing.T, e *engines.Engine) { fn(t, e.NewDatabase(t)) })
 }
 
 func withParams(t *testing.T, address string, params url.Values) string {

@@ -1,6 +1,10 @@
 package migrations
 
-import "regexp"
+import (
+	"regexp"
+
+	"github.com/sqloutbox/sqloutbox/internal/sqltext"
+)
 
 // names puts a prefix and a schema into the files' text, which is written for the default names.
 type names struct{ prefix, schema string }
@@ -27,7 +31,7 @@ func (n names) rewrite(text string) string {
 	if n.schema != "" {
 		text = qualified.ReplaceAllString(text, "${1} "+n.schema+".outbox_")
 	}
-	if n.prefix != defaultPrefix {
+	if n.prefix != sqltext.DefaultPrefix {
 		text = anyName.ReplaceAllLiteralString(text, n.prefix)
 	}
 	return text

@@ -11,7 +11,7 @@ import (
 type need struct {
 	table   string
 	columns []string
-	unique  []string // the column that must be unique by itself
+	unique  []string // the columns that must be unique together, in the order of the index
 	indexes []index  // by name, since hints name them
 }
 
@@ -42,6 +42,57 @@ func needs() []need {
 				"id", "host", "process", "order_name", "token", "since_ms", "seen_ms", "until_ms", "in_hand", "version",
 			},
 			unique: []string{"id"},
+		},
+		{
+			table:   "held",
+			columns: []string{"seq", "event_key", "partition_no", "since_ms"},
+			unique:  []string{"seq"},
+			indexes: []index{{name: "held_keys", columns: []string{"event_key", "seq"}}},
+		},
+		{table: "pauses", columns: []string{"topic", "since_ms"}, unique: []string{"topic"}},
+		{table: "counters", columns: []string{"name", "value", "at_ms"}, unique: []string{"name"}},
+		{
+			table:   "inbox",
+			columns: []string{"consumer", "message_id", "received_ms", "version"},
+			unique:  []string{"message_id", "consumer"},
+			indexes: []index{{name: "inbox_received", columns: []string{"received_ms"}}},
+		},
+		{
+			table:   "handlers",
+			columns: []string{"name", "topics", "former_name", "from_seq", "since_ms", "replayed_to", "retired_ms"},
+			unique:  []string{"name"},
+		},
+		{
+			table:   "deliveries",
+			columns: []string{"seq", "handler", "state", "attempts", "due_ms", "since_ms", "settled_ms", "last_error"},
+			unique:  []string{"seq", "handler"},
+			indexes: []index{{name: "deliveries_due", columns: []string{"handler", "state", "due_ms", "seq"}}},
+		},
+		{table: "feed", columns: []string{"feed_seq", "seq", "published_ms"}, unique: []string{"seq"}},
+		{
+			table:   "cursors",
+			columns: []string{"name", "epoch", "feed_seq", "hold_ms", "seen_ms", "version"},
+			unique:  []string{"name"},
+		},
+		{
+			table: "subscriptions",
+			columns: []string{
+				"id", "name", "url", "topics", "in_order", "headers", "secrets", "state", "since_ms", "reason", "created_ms", "rest_ms",
+				"failing_ms", "failures", "kept", "kept_max", "hold_ms", "missed", "missed_from", "version",
+			},
+			unique: []string{"name"},
+		},
+		{
+			table: "webhook_deliveries",
+			columns: []string{
+				"subscription_id", "feed_seq", "seq", "state", "due_ms", "attempts", "claimed_by", "created_ms", "settled_ms", "last_status",
+				"last_ms", "last_answer", "last_error",
+			},
+			unique: []string{"subscription_id", "feed_seq"},
+			indexes: []index{
+				{name: "webhook_deliveries_due", columns: []string{"subscription_id", "state", "due_ms", "feed_seq"}},
+				{name: "webhook_deliveries_order", columns: []string{"subscription_id", "state", "feed_seq"}},
+			},
 		},
 	}
 }

@@ -76,7 +76,7 @@ var gooseDialects = map[string]goose.Dialect{
 }
 
 // As the goose command does it: the plain files, goose's own version table.
-func runGoose(t *testing.T, db *sql.DB, d dialect.Dialect, table string) *goose.Provider {
+func gooseProvider(t *testing.T, db *sql.DB, d dialect.Dialect, table string) *goose.Provider {
 	t.Helper()
 	dir, err := fs.Sub(migrations.FS, d.Name())
 	if err != nil {
@@ -86,6 +86,12 @@ func runGoose(t *testing.T, db *sql.DB, d dialect.Dialect, table string) *goose.
 	if err != nil {
 		t.Fatal(err)
 	}
+	return provider
+}
+
+func runGoose(t *testing.T, db *sql.DB, d dialect.Dialect, table string) *goose.Provider {
+	t.Helper()
+	provider := gooseProvider(t, db, d, table)
 	if _, err := provider.Up(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +117,8 @@ func TestGooseAndUpMayShareTheVersionTable(t *testing.T) {
 		if err := migrations.Check(t.Context(), db, d, nil); err != nil {
 			t.Error(err)
 		}
-		exec(t, db, "DELETE FROM outbox_migrations WHERE version_id = 5")
+		last := newest(t, db, d)
+		forget(t, db, d, last)
 		up(t, db, d, nil)
 		if err := migrations.Down(t.Context(), db, d, nil); err != nil {
 			t.Error(err)
@@ -122,8 +129,31 @@ func TestGooseAndUpMayShareTheVersionTable(t *testing.T) {
 		if _, err := provider.Down(t.Context()); err != nil {
 			t.Error(err)
 		}
-		wantCheck(t, db, d, migrations.ErrSchemaBehind, "00005_relays.sql")
+		wantCheck(t, db, d, migrations.ErrSchemaBehind, last.Name)
 		up(t, db, d, nil)
+	})
+}
+
+// Each number that a released library has stopped at is a schema that a newer one meets.
+func TestUpGoesOnFromEveryOlderSchema(t *testing.T) {
+	each(t, func(t *testing.T, db *sql.DB, d dialect.Dialect) {
+		steps, err := migrations.Status(t.Context(), db, d, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, step := range steps[:len(steps)-1] {
+			provider := gooseProvider(t, db, d, "outbox_migrations")
+			if _, err := provider.UpTo(t.Context(), step.Version); err != nil {
+				t.Fatal(err)
+			}
+			insert(t, db, d, "outbox_", "an event")
+			wantCheck(t, db, d, migrations.ErrSchemaBehind, steps[i+1].Name, "run migrations.Up")
+			wantWhole(t, db, d)
+			if n := one[int](t, db, "SELECT COUNT(*) FROM outbox_events"); n != 1 {
+				t.Errorf("%d events after Up from %s", n, step.Name)
+			}
+			removeAll(t, db, d)
+		}
 	})
 }
 

@@ -3,10 +3,10 @@ package migrations
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 	"time"
 
 	"github.com/sqloutbox/sqloutbox/dialect"
+	"github.com/sqloutbox/sqloutbox/internal/txn"
 )
 
 // Bounds of persist. An error that may come from another process at the same work is tried again for as long as that
@@ -40,12 +40,8 @@ func (m *migrator) persist(ctx context.Context, step func(context.Context) error
 		if !raced && tries >= otherTries || time.Now().After(deadline) {
 			return err
 		}
-		timer := time.NewTimer(pause/2 + rand.N(pause))
-		select {
-		case <-ctx.Done():
-			timer.Stop()
+		if !txn.Pause(ctx, pause) {
 			return err
-		case <-timer.C:
 		}
 		pause = min(pause*2, maxPause)
 	}

@@ -10,6 +10,7 @@ import (
 // SQL is every statement that Up would run on an empty database, in order, for other migration tools. The statements
 // can be run again. There is no version table among them: Check then compares tables, columns and indexes alone. A
 // PostgreSQL schema that Options name must exist. See FS for the files, which have the way back in them too.
+// For a dialect whose Name is not that of a folder there are none, and that is an error.
 func SQL(d dialect.Dialect, opts *Options) ([]string, error) {
 	if d == nil {
 		return nil, fmt.Errorf("sql: %w: the dialect must not be nil", ErrInvalidOptions)

@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"github.com/pressly/goose/v3/database"
+
+	"github.com/sqloutbox/sqloutbox/internal/rows"
 )
 
 // The version table has the columns of goose's own, so that the goose command can go on with it (-table
@@ -71,19 +73,8 @@ func (m *migrator) versions(ctx context.Context) (applied []int64, exists bool, 
 	if err != nil || !exists {
 		return nil, false, err
 	}
-	rows, err := m.db.QueryContext(ctx, fmt.Sprintf(versionsSQL, m.names.table(versionTable)))
+	applied, err = rows.Int64s(ctx, m.db, fmt.Sprintf(versionsSQL, m.names.table(versionTable)))
 	if err != nil {
-		return nil, true, fmt.Errorf("read the version table: %w", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var version int64
-		if err := rows.Scan(&version); err != nil {
-			return nil, true, fmt.Errorf("read the version table: %w", err)
-		}
-		applied = append(applied, version)
-	}
-	if err := rows.Err(); err != nil {
 		return nil, true, fmt.Errorf("read the version table: %w", err)
 	}
 	return applied, true, nil

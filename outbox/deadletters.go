@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math"
 	"time"
+
+	"github.com/sqloutbox/sqloutbox/internal/plaintext"
 )
 
 // DeadLetter is an event that was given up. It stays until Requeue or Discard, or until DeadRetention where a relay
@@ -52,8 +54,8 @@ func (q *DeadLetterQuery) validate() error {
 		return fmt.Errorf("%w: Limit %d: must not be negative", ErrInvalidOptions, q.Limit)
 	case !q.Until.IsZero() && q.Until.Before(q.Since):
 		return fmt.Errorf("%w: Until %v lies before Since %v", ErrInvalidOptions, q.Until, q.Since)
-	case badText(q.Topic, MaxTopicLen) != "":
-		return fmt.Errorf("%w: Topic %s", ErrInvalidOptions, badText(q.Topic, MaxTopicLen))
+	case plaintext.Bad(q.Topic, MaxTopicLen) != "":
+		return fmt.Errorf("%w: Topic %s", ErrInvalidOptions, plaintext.Bad(q.Topic, MaxTopicLen))
 	}
 	return nil
 }
@@ -84,7 +86,7 @@ func (o *Outbox) DeadLetters(ctx context.Context, q DeadLetterQuery) ([]DeadLett
 		limit = 100
 	}
 	if limit > maxDeadPage {
-		return nil, fmt.Errorf("dead letters: %w: Limit %d: at most %d a page; use After for the next", ErrInvalidOptions, limit, maxDeadPage)
+		return nil, fmt.Errorf("dead letters: %w: Limit %d: must be between 0 and %d; use After for the next page", ErrInvalidOptions, limit, maxDeadPage)
 	}
 	text, args := q.statement(deadColumns, q.After, limit)
 	rows, err := o.db.QueryContext(ctx, o.sql.SQL(text), args...)

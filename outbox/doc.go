@@ -5,7 +5,17 @@
 // or it becomes a dead letter that [Outbox.DeadLetters] shows and [Outbox.Requeue] puts back. The tables are made by
 // package migrations; everything behaves the same on PostgreSQL, MySQL, MariaDB and SQLite.
 //
+// With [Options.Feed] what was published and is kept is a log with numbers, the [Feed], which anybody reads at their own pace.
+//
+// On the other side of a broker, an [Inbox] lets a consumer with a database of its own handle each message once.
+//
 // All times are by the database's clock, to the millisecond.
+//
+// # Restoring a dump
+//
+// On PostgreSQL INSERTs that name their seq leave the sequence behind the rows. Until setval is called, [Outbox.Check] (and
+// with it the start of a relay) answers [ErrSequenceBehind] with the statement to run, and so does a Write that meets a
+// taken number. The other engines move their numbering forward by themselves.
 //
 // # Transactions that fit
 //

@@ -19,7 +19,7 @@ type Event struct {
 	// most 64 KiB in all, written as JSON.
 	Headers map[string]string
 	// Delay keeps the event back until now + Delay by the database's clock, to the millisecond. It must not be
-	// negative.
+	// negative, and is at most MaxDelay.
 	Delay time.Duration
 }
 

@@ -69,7 +69,7 @@ func Example() {
 
 // newOutbox is an outbox on an empty SQLite database in memory, which is enough for an example. A database in memory has
 // one connection, so nothing else can be asked while a transaction is open.
-func newOutbox() (*sql.DB, *outbox.Outbox) {
+func newOutbox(opts *outbox.Options) (*sql.DB, *outbox.Outbox) {
 	db, err := sqlite.Open(":memory:")
 	if err != nil {
 		log.Fatal(err)
@@ -77,7 +77,7 @@ func newOutbox() (*sql.DB, *outbox.Outbox) {
 	if err := migrations.Up(context.Background(), db, sqlite.New(), nil); err != nil {
 		log.Fatal(err)
 	}
-	o, err := outbox.New(db, sqlite.New(), nil)
+	o, err := outbox.New(db, sqlite.New(), opts)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -87,7 +87,7 @@ func newOutbox() (*sql.DB, *outbox.Outbox) {
 // Write takes a transaction that the host began itself. The event goes the way of the transaction.
 func ExampleOutbox_Write() {
 	ctx := context.Background()
-	db, o := newOutbox()
+	db, o := newOutbox(nil)
 	defer db.Close()
 
 	for _, commit := range []bool{true, false} {
@@ -127,7 +127,7 @@ func ExampleOutbox_Write() {
 
 // What breaks a limit is refused before the transaction is touched, with the same verdict on every engine.
 func ExampleInvalidEventError() {
-	db, o := newOutbox()
+	db, o := newOutbox(nil)
 	defer db.Close()
 
 	err := o.InTx(context.Background(), func(ctx context.Context, tx *sql.Tx) error {
@@ -144,7 +144,7 @@ func ExampleInvalidEventError() {
 // An event's id is unique. A host that may write the same event twice, as after a commit with an unknown outcome, is
 // told so, or sets Options.IgnoreDuplicates.
 func ExampleErrDuplicate() {
-	db, o := newOutbox()
+	db, o := newOutbox(nil)
 	defer db.Close()
 
 	for range 2 {
@@ -162,7 +162,7 @@ func ExampleErrDuplicate() {
 // A dead letter stays where it is until an operator puts it back or discards it.
 func ExampleOutbox_Requeue() {
 	ctx := context.Background()
-	db, o := newOutbox()
+	db, o := newOutbox(nil)
 	defer db.Close()
 	err := o.InTx(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		_, err := o.Write(ctx, tx, outbox.Event{ID: "order-1-placed", Topic: "order.placed"})

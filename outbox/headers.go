@@ -3,6 +3,9 @@ package outbox
 import (
 	"encoding/json"
 	"fmt"
+
+	"github.com/sqloutbox/sqloutbox/internal/jsontext"
+	"github.com/sqloutbox/sqloutbox/internal/plaintext"
 )
 
 // Headers are stored as a JSON object in bytes, or as nothing when there are none, so that writers in other languages
@@ -16,14 +19,14 @@ func encodeHeaders(h map[string]string) ([]byte, error) {
 		if name == "" {
 			return nil, fmt.Errorf("have an empty name")
 		}
-		if reason := badText(name, MaxHeadersLen); reason != "" {
+		if reason := plaintext.Bad(name, MaxHeadersLen); reason != "" {
 			return nil, fmt.Errorf("name %q %s", name, reason)
 		}
-		if reason := badText(value, MaxHeadersLen); reason != "" {
+		if reason := plaintext.Bad(value, MaxHeadersLen); reason != "" {
 			return nil, fmt.Errorf("value of %q %s", name, reason)
 		}
 	}
-	b, err := json.Marshal(h)
+	b, err := jsontext.Encode(h)
 	if err != nil {
 		return nil, err
 	}

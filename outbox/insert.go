@@ -7,7 +7,6 @@ import (
 	"fmt"
 
 	"github.com/sqloutbox/sqloutbox/dialect"
-	"github.com/sqloutbox/sqloutbox/internal/sqltext"
 )
 
 // An insert takes many rows, in order: seq is handed out in the order of the VALUES list on every engine.
@@ -25,38 +24,15 @@ const (
 	maxBytes = 4 << 20
 )
 
-// insertTexts holds the texts for the two common row counts, one and a full statement.
-type insertTexts struct {
-	sql                 *sqltext.Renderer
-	now, later          string // statements
-	one, full, oneLater string // texts
-}
-
-func newInsertTexts(r *sqltext.Renderer, ignoreDuplicates bool) insertTexts {
-	t := insertTexts{sql: r, now: insertNow, later: insertLater}
-	if ignoreDuplicates {
-		t.now += "{ignore_id}"
-		t.later += "{ignore_id}"
+func (o *Outbox) insertText(later bool, n int) string {
+	statement, row := insertNow, insertNowRow
+	if later {
+		statement, row = insertLater, insertLaterRow
 	}
-	t.one = r.Rows(t.now, insertNowRow, 1)
-	t.full = r.Rows(t.now, insertNowRow, maxRows)
-	t.oneLater = r.Rows(t.later, insertLaterRow, 1)
-	return t
-}
-
-func (t *insertTexts) text(later bool, n int) string {
-	switch {
-	case !later && n == 1:
-		return t.one
-	case !later && n == maxRows:
-		return t.full
-	case !later:
-		return t.sql.Rows(t.now, insertNowRow, n)
-	case n == 1:
-		return t.oneLater
-	default:
-		return t.sql.Rows(t.later, insertLaterRow, n)
+	if o.opts.IgnoreDuplicates {
+		statement += "{ignore_id}"
 	}
+	return o.sql.Rows(statement, row, n)
 }
 
 func (o *Outbox) insertRows(ctx context.Context, tx dialect.Execer, rows []row) error {
@@ -91,14 +67,18 @@ func (o *Outbox) insertChunk(ctx context.Context, tx dialect.Execer, rows []row)
 			args = append(args, r.delay)
 		}
 	}
-	_, err := tx.ExecContext(ctx, o.insert.text(later, len(rows)), args...)
-	switch {
-	case err == nil:
+	_, err := tx.ExecContext(ctx, o.insertText(later, len(rows)), args...)
+	if err == nil {
 		return nil
-	case errors.Is(err, sql.ErrTxDone):
+	}
+	if errors.Is(err, sql.ErrTxDone) {
 		return fmt.Errorf("insert: %w: %w", ErrNoTransaction, err)
-	case o.dialect.Classify(err) == dialect.Duplicate:
+	}
+	switch o.dialect.Classify(err) {
+	case dialect.Duplicate:
 		return fmt.Errorf("insert: %w: %w", ErrDuplicate, err)
+	case dialect.KeyTaken:
+		return fmt.Errorf("insert: %w: run the setval that Outbox.Check answers with: %w", ErrSequenceBehind, err)
 	}
 	return fmt.Errorf("insert: %w", err)
 }

@@ -2,7 +2,9 @@ package outbox
 
 import (
 	"fmt"
-	"regexp"
+	"time"
+
+	"github.com/sqloutbox/sqloutbox/internal/sqltext"
 )
 
 // Options of an Outbox. Nil and zero fields mean the defaults; bad values are refused by New.
@@ -20,12 +22,24 @@ type Options struct {
 	// SkipTxCheck leaves out the question whether the transaction is still open, which costs a round trip on MySQL
 	// and MariaDB and next to nothing elsewhere. Only for hosts that never go on after a failed statement.
 	SkipTxCheck bool
+	// Feed has every relay that is made from this outbox number what it publishes; see Outbox.Feed. It is a fact of the
+	// database, turned on by the first such relay that starts: from then on one without it is refused. A relay with Feed
+	// needs a Retention.
+	Feed bool
+	// FeedPoll is how often Feed.Follow looks for more where nothing in this process tells it; default 500 ms.
+	FeedPoll time.Duration
+	// Retry is what every relay made from this outbox does with an event that fails, where the relay's own options leave
+	// it open; default: relay's defaults. Set it once for a whole application.
+	Retry RetryDefaults
 }
 
-var (
-	prefixPattern = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,31}$`)
-	schemaPattern = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,62}$`)
-)
+// RetryDefaults are the fields of the same names in relay.Options. A relay takes those that it is not given itself.
+type RetryDefaults struct {
+	MaxAttempts     int           // hand-overs after which an event is a dead letter
+	DeadLetterAfter time.Duration // at least so long after its first failure
+	Backoff         time.Duration // the wait after the first failure
+	BackoffMax      time.Duration // what it doubles up to
+}
 
 func (o *Options) withDefaults() Options {
 	var out Options
@@ -33,24 +47,46 @@ func (o *Options) withDefaults() Options {
 		out = *o
 	}
 	if out.Prefix == "" {
-		out.Prefix = "outbox_"
+		out.Prefix = sqltext.DefaultPrefix
 	}
 	if out.MaxPayload == 0 {
 		out.MaxPayload = DefaultMaxPayload
+	}
+	if out.FeedPoll == 0 {
+		out.FeedPoll = 500 * time.Millisecond
 	}
 	return out
 }
 
 func (o *Options) validate(dialectName string) error {
-	switch {
-	case !prefixPattern.MatchString(o.Prefix):
-		return fmt.Errorf("%w: Prefix %q: use 1 to 32 letters, digits and underscores, not a digit first", ErrInvalidOptions, o.Prefix)
-	case o.Schema != "" && dialectName != "postgres":
-		return fmt.Errorf("%w: Schema %q: only PostgreSQL has schemas here; use Prefix", ErrInvalidOptions, o.Schema)
-	case o.Schema != "" && !schemaPattern.MatchString(o.Schema):
-		return fmt.Errorf("%w: Schema %q: use 1 to 63 letters, digits and underscores, not a digit first", ErrInvalidOptions, o.Schema)
-	case o.MaxPayload < 0:
+	if err := sqltext.CheckNames(ErrInvalidOptions, dialectName, o.Schema, o.Prefix); err != nil {
+		return err
+	}
+	if o.MaxPayload < 0 {
 		return fmt.Errorf("%w: MaxPayload %d: must not be negative", ErrInvalidOptions, o.MaxPayload)
+	}
+	if o.FeedPoll < 0 {
+		return fmt.Errorf("%w: FeedPoll %v: must not be negative", ErrInvalidOptions, o.FeedPoll)
+	}
+	return o.Retry.validate()
+}
+
+func (r *RetryDefaults) validate() error {
+	if r.MaxAttempts < 0 {
+		return fmt.Errorf("%w: Retry.MaxAttempts %d: must not be negative", ErrInvalidOptions, r.MaxAttempts)
+	}
+	for _, d := range []struct {
+		name  string
+		value time.Duration
+	}{
+		{"DeadLetterAfter", r.DeadLetterAfter}, {"Backoff", r.Backoff}, {"BackoffMax", r.BackoffMax},
+	} {
+		if d.value < 0 {
+			return fmt.Errorf("%w: Retry.%s %v: must not be negative", ErrInvalidOptions, d.name, d.value)
+		}
+	}
+	if r.BackoffMax > 0 && r.BackoffMax < r.Backoff {
+		return fmt.Errorf("%w: Retry.BackoffMax %v is less than Retry.Backoff %v", ErrInvalidOptions, r.BackoffMax, r.Backoff)
 	}
 	return nil
 }

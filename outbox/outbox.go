@@ -16,10 +16,11 @@ type Outbox struct {
 	dialect dialect.Dialect
 	opts    Options
 	sql     *sqltext.Renderer
-	insert  insertTexts
 
 	mu     sync.Mutex // guards wakers
 	wakers map[*attachment]struct{}
+
+	news news // of the feed
 }
 
 // Waker is told that events may be waiting. Wake must not block.
@@ -27,26 +28,33 @@ type Waker interface{ Wake() }
 
 type attachment struct{ w Waker }
 
-// New makes an Outbox on db. It talks to no database: a server that is away now may be there later. Start-up checks
-// are Outbox.Check and migrations.Check; a relay makes them by itself.
+// New makes an Outbox on db. It talks to no database: a server that is away now may be there later. Outbox.Check is the
+// start-up check, which relay.Relay.Run makes by itself. migrations.Check, which nothing calls by itself, says more about
+// the schema.
 func New(db *sql.DB, d dialect.Dialect, opts *Options) (*Outbox, error) {
+	o, err := newOutbox(db, d, opts)
+	if err != nil {
+		return nil, fmt.Errorf("new outbox: %w", err)
+	}
+	return o, nil
+}
+
+func newOutbox(db *sql.DB, d dialect.Dialect, opts *Options) (*Outbox, error) {
 	if db == nil {
-		return nil, fmt.Errorf("new outbox: %w: db is nil", ErrInvalidOptions)
+		return nil, fmt.Errorf("%w: db is nil", ErrInvalidOptions)
 	}
 	if d == nil {
-		return nil, fmt.Errorf("new outbox: %w: dialect is nil", ErrInvalidOptions)
+		return nil, fmt.Errorf("%w: dialect is nil", ErrInvalidOptions)
 	}
 	o := opts.withDefaults()
 	if err := o.validate(d.Name()); err != nil {
-		return nil, fmt.Errorf("new outbox: %w", err)
+		return nil, err
 	}
-	r := sqltext.New(d, o.Schema, o.Prefix)
 	return &Outbox{
 		db:      db,
 		dialect: d,
 		opts:    o,
-		sql:     r,
-		insert:  newInsertTexts(r, o.IgnoreDuplicates),
+		sql:     sqltext.New(d, o.Schema, o.Prefix),
 		wakers:  make(map[*attachment]struct{}),
 	}, nil
 }

@@ -6,8 +6,9 @@ import "hash/crc32"
 const Partitions = 64
 
 // Partition is the partition of a key: CRC-32 (IEEE 802.3, as in zlib, gzip and PNG) of its bytes, modulo Partitions.
-// Nearly every language has this function, so that writers elsewhere can set partition_no too. It is there for order
-// per key, which is still to come; rows without it (-1) will do. Test vectors: "" → 0, "a" → 3, "123456789" → 38.
+// Nearly every language has this function, so that writers elsewhere can set partition_no too; rows without it (-1)
+// will do. A wrong number is put right by the first relay that meets it, but the event may have been overtaken by then.
+// Test vectors: "" → 0, "a" → 3, "123456789" → 38.
 //
 // An event without a key is spread by its id, since nothing orders it.
 func Partition(key string) int {

@@ -3,8 +3,14 @@ package outbox
 import (
 	"context"
 	"fmt"
+	"math"
+	"slices"
 
 	"github.com/sqloutbox/sqloutbox/dialect"
+	"github.com/sqloutbox/sqloutbox/internal/delivery"
+	"github.com/sqloutbox/sqloutbox/internal/plaintext"
+	"github.com/sqloutbox/sqloutbox/internal/registry"
+	"github.com/sqloutbox/sqloutbox/internal/rows"
 	"github.com/sqloutbox/sqloutbox/internal/txn"
 )
 
@@ -19,6 +25,15 @@ WHERE seq IN ({list}) AND state = 2`
 
 	discardSeqs = `{delete_events} WHERE seq IN ({list}) AND state = 2`
 
+	// What became of events in handlers, as delivery.Forget. What is done or rejected stays so.
+	forgetFailed = `{delete_deliveries} WHERE state NOT IN (1, 2) AND handler = ? AND seq IN ({list})`
+
+	// By (state, seq, partition_no). Of what another operator changes at the same time the records are not ours.
+	lockDead = `SELECT seq, feed_seq FROM {events}{use_pending} WHERE state = 2 AND seq IN ({list}) ORDER BY seq{lock}`
+
+	// All of a handful of rows.
+	retiredHandlers = `SELECT name FROM {handlers} WHERE retired_ms > 0`
+
 	// By the unique id.
 	seqsOfIDs = `SELECT seq FROM {events} WHERE id IN ({list}) AND state = 2 ORDER BY seq`
 )
@@ -26,76 +41,114 @@ WHERE seq IN ({list}) AND state = 2`
 // stepRows is how many rows one step changes: few enough to commit in milliseconds.
 const stepRows = 500
 
-// Requeue puts dead letters back, each in its old place: an ordered relay publishes it before anything newer that is
-// still pending, but for what is in hand at that moment. Attempts start again from 0; TotalAttempts stays. Ids that are not dead letters are left alone, so
-// concurrent calls with the same ids add up to each event once. It answers how many were put back, also beside an
-// error: steps of 500 commit by themselves.
-func (o *Outbox) Requeue(ctx context.Context, ids ...string) (int, error) {
-	n, err := o.changeIDs(ctx, requeueSeqs, ids)
-	if n > 0 {
-		o.Wake()
-	}
-	if err != nil {
-		return n, fmt.Errorf("requeue: %w", err)
-	}
-	return n, nil
+// change is what is done to dead letters.
+type change struct {
+	discards bool
+	records  string // what becomes of their records in handlers
+	handlers []string
 }
 
-// Discard deletes dead letters for good. Otherwise it is like Requeue.
-func (o *Outbox) Discard(ctx context.Context, ids ...string) (int, error) {
-	n, err := o.changeIDs(ctx, discardSeqs, ids)
-	if n > 0 {
-		o.Wake() // what a dead letter held back may go on
+var (
+	requeueDead = change{records: forgetFailed}
+	discardDead = change{discards: true}
+)
+
+// Requeue puts dead letters back, each in its old place: an ordered relay publishes it before anything newer that is
+// still pending, but for what is in hand at that moment. Attempts start again from 0; TotalAttempts stays. Ids that are
+// not dead letters are left alone, so concurrent calls with the same ids add up to each event once. It answers how many
+// were put back, also beside an error: steps of 500 commit by themselves. An id that no event can have is
+// ErrInvalidOptions, and nothing is changed. Of relay.Handlers only those are run that are neither done nor have rejected.
+func (o *Outbox) Requeue(ctx context.Context, ids ...string) (int, error) {
+	n, err := o.changeIDs(ctx, requeueDead, ids)
+	return o.changed("requeue", n, err)
+}
+
+// RequeueHandlers is Requeue, and these handlers are run again, though they are done or have rejected. A name may be one
+// that the handler had before. ErrUnknownHandler: the database does not know one of them, or it is retired; nothing is
+// changed then.
+func (o *Outbox) RequeueHandlers(ctx context.Context, handlers []string, ids ...string) (int, error) {
+	again := requeueDead
+	var err error
+	if again.handlers, err = o.firstNames(ctx, handlers); err != nil {
+		return 0, fmt.Errorf("requeue handlers: %w", err)
 	}
+	n, err := o.changeIDs(ctx, again, ids)
+	return o.changed("requeue handlers", n, err)
+}
+
+// firstNames are the names that handlers have records under.
+func (o *Outbox) firstNames(ctx context.Context, handlers []string) ([]string, error) {
+	names, err := registry.Read(ctx, o.db, o.sql)
 	if err != nil {
-		return n, fmt.Errorf("discard: %w", err)
+		return nil, err
 	}
-	return n, nil
+	retired, err := rows.Column[string](ctx, o.db, o.sql.SQL(retiredHandlers))
+	if err != nil {
+		return nil, err
+	}
+	all := make([]string, len(handlers))
+	for i, name := range handlers {
+		first, known := names.First(name)
+		switch {
+		case !known:
+			return nil, fmt.Errorf("%w: %q", ErrUnknownHandler, name)
+		case slices.Contains(retired, first):
+			return nil, fmt.Errorf("%w: %q is retired", ErrUnknownHandler, name)
+		}
+		all[i] = first
+	}
+	return all, nil
+}
+
+// Discard deletes dead letters for good. One that was published before, and put back, is in the feed: it becomes published
+// again. Otherwise it is like Requeue.
+func (o *Outbox) Discard(ctx context.Context, ids ...string) (int, error) {
+	n, err := o.changeIDs(ctx, discardDead, ids)
+	return o.changed("discard", n, err)
 }
 
 // RequeueMatching requeues all dead letters that match q, or the oldest q.Limit of them, in steps of 500.
 func (o *Outbox) RequeueMatching(ctx context.Context, q DeadLetterQuery) (int, error) {
-	n, err := o.changeMatching(ctx, requeueSeqs, q)
-	if n > 0 {
-		o.Wake()
-	}
-	if err != nil {
-		return n, fmt.Errorf("requeue matching: %w", err)
-	}
-	return n, nil
+	n, err := o.changeMatching(ctx, requeueDead, q)
+	return o.changed("requeue matching", n, err)
 }
 
 // DiscardMatching deletes all dead letters that match q, or the oldest q.Limit of them, in steps of 500.
 func (o *Outbox) DiscardMatching(ctx context.Context, q DeadLetterQuery) (int, error) {
-	n, err := o.changeMatching(ctx, discardSeqs, q)
+	n, err := o.changeMatching(ctx, discardDead, q)
+	return o.changed("discard matching", n, err)
+}
+
+// changed wakes the relays for what was put back, and for what a dead letter held back that is gone, also beside an error.
+func (o *Outbox) changed(operation string, n int, err error) (int, error) {
 	if n > 0 {
 		o.Wake()
 	}
 	if err != nil {
-		return n, fmt.Errorf("discard matching: %w", err)
+		err = fmt.Errorf("%s: %w", operation, err)
 	}
-	return n, nil
+	return n, err
 }
 
-func (o *Outbox) changeIDs(ctx context.Context, change string, ids []string) (int, error) {
+func (o *Outbox) changeIDs(ctx context.Context, c change, ids []string) (int, error) {
+	for _, id := range ids {
+		if reason := plaintext.Bad(id, MaxIDLen); reason != "" {
+			return 0, fmt.Errorf("%w: id %q %s", ErrInvalidOptions, id, reason)
+		}
+	}
 	changed := 0
-	for len(ids) > 0 {
-		step := ids[:min(len(ids), stepRows)]
-		ids = ids[len(step):]
+	for step := range slices.Chunk(ids, stepRows) {
 		args := make([]any, len(step))
 		for i, id := range step {
-			if badText(id, MaxIDLen) != "" {
-				return changed, fmt.Errorf("id %q %s", id, badText(id, MaxIDLen))
-			}
 			args[i] = id
 		}
 		n := 0
 		err := txn.Run(ctx, o.db, o.dialect, func(tx dialect.Tx) error {
-			seqs, err := querySeqs(ctx, tx, o.sql.List(seqsOfIDs, len(args)), args...)
+			seqs, err := rows.Int64s(ctx, tx, o.sql.List(seqsOfIDs, len(args)), args...)
 			if err != nil {
 				return err
 			}
-			n, err = o.changeSeqs(ctx, tx, change, seqs)
+			n, err = o.changeDead(ctx, tx, c, seqs)
 			return err
 		})
 		if err != nil {
@@ -106,7 +159,7 @@ func (o *Outbox) changeIDs(ctx context.Context, change string, ids []string) (in
 	return changed, nil
 }
 
-func (o *Outbox) changeMatching(ctx context.Context, change string, q DeadLetterQuery) (int, error) {
+func (o *Outbox) changeMatching(ctx context.Context, c change, q DeadLetterQuery) (int, error) {
 	if err := q.validate(); err != nil {
 		return 0, err
 	}
@@ -119,12 +172,12 @@ func (o *Outbox) changeMatching(ctx context.Context, change string, q DeadLetter
 		text, args := q.statement(deadSeqs, after, limit)
 		n, last := 0, after
 		err := txn.Run(ctx, o.db, o.dialect, func(tx dialect.Tx) error {
-			seqs, err := querySeqs(ctx, tx, o.sql.SQL(text), args...)
+			seqs, err := rows.Int64s(ctx, tx, o.sql.SQL(text), args...)
 			if err != nil || len(seqs) == 0 {
 				return err
 			}
 			last = seqs[len(seqs)-1]
-			n, err = o.changeSeqs(ctx, tx, change, seqs)
+			n, err = o.changeDead(ctx, tx, c, seqs)
 			return err
 		})
 		if err != nil {
@@ -138,19 +191,58 @@ func (o *Outbox) changeMatching(ctx context.Context, change string, q DeadLetter
 	return changed, nil
 }
 
-// changeSeqs runs a statement over rows by primary key and answers how many it changed.
-func (o *Outbox) changeSeqs(ctx context.Context, tx dialect.Execer, change string, seqs []int64) (int, error) {
+// changeDead changes dead letters and their records in handlers.
+func (o *Outbox) changeDead(ctx context.Context, tx dialect.Tx, c change, seqs []int64) (int, error) {
 	if len(seqs) == 0 {
 		return 0, nil
 	}
-	args := make([]any, len(seqs))
-	for i, s := range seqs {
-		args[i] = s
-	}
-	res, err := tx.ExecContext(ctx, o.sql.List(change, len(seqs)), args...)
+	text, args := o.sql.ListOf(lockDead, seqs, nil, nil)
+	dead, err := readSeqNumbers(ctx, tx, text, args...)
 	if err != nil {
 		return 0, err
 	}
-	n, err := res.RowsAffected()
+	if c.discards {
+		return o.dropDead(ctx, tx, dead)
+	}
+	seqs = dead.below(math.MaxInt64)
+	n, err := o.changeSeqs(ctx, tx, requeueSeqs, seqs)
+	if err != nil {
+		return 0, err
+	}
+	if err := o.forget(ctx, tx, c, seqs); err != nil {
+		return 0, err
+	}
+	return n, nil
+}
+
+// forget deletes records of events in handlers.
+func (o *Outbox) forget(ctx context.Context, tx dialect.Tx, c change, seqs []int64) error {
+	if len(seqs) == 0 {
+		return nil
+	}
+	text, args := o.sql.ListOf(delivery.RecordedBy, seqs, nil, nil)
+	handlers, err := rows.Column[string](ctx, tx, text, args...)
+	if err != nil {
+		return err
+	}
+	for _, handler := range handlers {
+		statement := c.records
+		if slices.Contains(c.handlers, handler) {
+			statement = delivery.Forget
+		}
+		if _, err := o.changeSeqs(ctx, tx, statement, seqs, handler); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// changeSeqs runs a statement over rows by primary key and answers how many it changed.
+func (o *Outbox) changeSeqs(ctx context.Context, tx dialect.Execer, statement string, seqs []int64, before ...any) (int, error) {
+	if len(seqs) == 0 {
+		return 0, nil
+	}
+	text, args := o.sql.ListOf(statement, seqs, before, nil)
+	n, err := rows.Exec(ctx, tx, text, args...)
 	return int(n), err
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sqloutbox/sqloutbox/internal/delivery"
 	"github.com/sqloutbox/sqloutbox/internal/golden"
 )
 
@@ -16,10 +17,30 @@ func TestStatementsAreHeldInGoldenFiles(t *testing.T) {
 		"insertNow ignoring duplicates": rows(insertNow, insertNowRow) + "{ignore_id}",
 		"deadColumns":                   deadColumns + deadMatch + deadOfTopic + deadPage,
 		"deadSeqs":                      deadSeqs + deadMatch + deadPage,
-		"requeueSeqs":                   requeueSeqs, "discardSeqs": discardSeqs, "seqsOfIDs": seqsOfIDs,
-		"oldPublished": oldPublished, "purgePublished": purgePublished, "oldDead": oldDead, "purgeDead": purgeDead,
+		"requeueSeqs":                   requeueSeqs, "discardSeqs": discardSeqs, "seqsOfIDs": seqsOfIDs, "retiredHandlers": retiredHandlers, "lockDead": lockDead,
+		"forgetFailed": forgetFailed, "forgetAll": delivery.Forget, "recordedBy": delivery.RecordedBy,
+		"lockHandler": lockHandler, "retireHandler": retireHandler, "setHandlerTopics": setHandlerTopics, "wakeOutstanding": wakeOutstanding,
+		"outstandingPage": outstandingPage, "readHandlers": readHandlers, "countDeliveries": countDeliveries, "oldestUnhandled": oldestUnhandled,
+		"oldPublished": oldPublished, "purgePublished": purgePublished, "oldDead": oldDead,
 		"countPending": countPending, "countPublished": countPublished, "countDead": countDead,
 		"countScheduled": countScheduled, "countDue": countDue, "oldestPending": oldestPending,
-		"readClock": readClock, "readLeases": readLeases,
+		"countHeld": countHeld, "countWaiting": countWaiting, "countRetrying": countRetrying, "countPaused": countPaused,
+		"oldestHeld": oldestHeld, "oldestWaiting": oldestWaiting, "countHeldKeys": countHeldKeys,
+		"readClock": readClock, "readLeases": readLeases, "readCounters": readCounters,
+		"readRelays": readRelays, "readPartitions": readPartitions,
+		"insertPause": insertPause, "deletePause": deletePause, "readPauses": readPauses,
+		"countTotal": countTotal,
+		"pausedPage": pausedPage, "putBack": putBack,
+		"dueByTopic": dueByTopic, "longestDue": longestDue,
+		"insertMessage": insertMessage, "oldMessages": oldMessages, "purgeMessages": purgeMessages,
+		"oldestNumber": oldestNumber, "nextEpoch": nextEpoch, "feedPage": feedPage, "feedEvents": feedEvents, "nextWhole": nextWhole,
+		"lockFeed": lockFeed, "insertCursor": insertCursor, "touchCursor": touchCursor, "holdCursor": holdCursor, "moveCursor": moveCursor,
+		"readCursor": readCursor, "deleteCursor": deleteCursor, "readCursors": readCursors,
+		"purgeBegins": purgeBegins, "lowestReader": lowestReader, "lowestOwed": lowestOwed, "feedBegins": feedBegins, "purgeFeed": purgeFeed,
+		"stillPublished": stillPublished, "publishedAgain": publishedAgain,
+		"publishedPage": publishedPage, "countBehind": countBehind, "insertFill": insertFill, "readFill": readFill, "lockFill": lockFill,
+		"moveFill": moveFill, "markFill": markFill, "endFill": endFill, "lockUnnumbered": lockUnnumbered, "setNumbers": setNumbers,
+		"highestSeq": highestSeq, "handlersBegin": handlersBegin, "notesInHand": notesInHand, "allSubscriptions": allSubscriptions, "lastDelivered": lastDelivered,
+		"heldKeys": heldKeys + heldPage, "heldKeys of one": heldKeys + heldKey + heldPage,
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"reflect"
 	"time"
 
 	"github.com/google/uuid"
@@ -49,7 +50,7 @@ func (o *Outbox) Write(ctx context.Context, tx Tx, events ...Event) ([]string, e
 	if len(events) == 0 {
 		return nil, nil
 	}
-	if tx == nil {
+	if isNil(tx) {
 		return nil, fmt.Errorf("write: %w: the transaction is nil", ErrNoTransaction)
 	}
 	if err := ctx.Err(); err != nil {
@@ -68,6 +69,12 @@ func (o *Outbox) Write(ctx context.Context, tx Tx, events ...Event) ([]string, e
 		return nil, fmt.Errorf("write: %w", err)
 	}
 	return ids, nil
+}
+
+// isNil: also of a type, such as a *sql.Tx that was never begun.
+func isNil(tx Tx) bool {
+	v := reflect.ValueOf(tx)
+	return tx == nil || v.Kind() == reflect.Pointer && v.IsNil()
 }
 
 // prepare validates all events before any SQL is sent.

@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/sqloutbox/sqloutbox/dialect/all"
 	"github.com/sqloutbox/sqloutbox/internal/engines"
-	"github.com/sqloutbox/sqloutbox/migrations"
 	"github.com/sqloutbox/sqloutbox/outbox"
 	"github.com/sqloutbox/sqloutbox/relay"
 )
@@ -16,28 +14,17 @@ import (
 // BenchmarkDrain is one event through a relay whose publisher does nothing, beside the bare loop that no relay can
 // beat: select a batch, delete it.
 func BenchmarkDrain(b *testing.B) {
+	b.Setenv(engines.DirVariable, engines.DiskDir())
 	for _, name := range engines.Names() {
 		b.Run(name, func(b *testing.B) {
-			db, d, err := all.Open(engines.Get(b, name).NewDatabase(b))
-			if err != nil {
-				b.Fatal(err)
-			}
-			defer db.Close()
-			ctx := context.Background()
-			if err := migrations.Up(ctx, db, d, nil); err != nil {
-				b.Fatal(err)
-			}
-			o, err := outbox.New(db, d, nil)
-			if err != nil {
-				b.Fatal(err)
-			}
+			ctx, o := b.Context(), newOutbox(b, engines.Get(b, name))
 			for _, batch := range []int{100, 500} {
 				b.Run(fmt.Sprintf("bare/%d", batch), func(b *testing.B) {
 					fill(b, o, b.N)
 					b.ResetTimer()
 					bareLoop(b, o, batch)
 				})
-				for _, order := range []relay.Order{relay.OrderTotal, relay.OrderNone} {
+				for _, order := range []relay.Order{relay.OrderTotal, relay.OrderPerKey, relay.OrderNone} {
 					b.Run(fmt.Sprintf("%v/%d", order, batch), func(b *testing.B) {
 						fill(b, o, b.N)
 						r, err := relay.New(o, relay.PublisherFunc(func(context.Context, relay.Message) error { return nil }),

@@ -2,81 +2,69 @@ package relay_test
 
 import (
 	"context"
-	"database/sql"
-	"path/filepath"
-	"sync/atomic"
+	"fmt"
 	"testing"
 	"time"
 
-	"github.com/sqloutbox/sqloutbox/dialect/sqlite"
-	"github.com/sqloutbox/sqloutbox/migrations"
+	"github.com/sqloutbox/sqloutbox/internal/engines"
 	"github.com/sqloutbox/sqloutbox/outbox"
 	"github.com/sqloutbox/sqloutbox/relay"
 )
 
-type claimedCount struct{ n atomic.Int64 }
+// claims are told of all that a relay takes.
+type claims chan int
 
-func (c *claimedCount) Claimed(events int) { c.n.Add(int64(events)) }
+func (c claims) Claimed(events int) { c <- events }
 
 // However often it is woken and however short its polls, a relay whose publisher is slow takes two batches at most: it
 // does not hoard what others could work on, and what is in hand stays readable after a crash.
 func TestARelayTakesTwoBatchesAtMost(t *testing.T) {
-	for _, order := range []relay.Order{relay.OrderTotal, relay.OrderNone} {
-		t.Run(order.String(), func(t *testing.T) {
-			db, err := sqlite.Open(filepath.Join(t.TempDir(), "outbox.db"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer db.Close()
-			if err := migrations.Up(t.Context(), db, sqlite.New(), nil); err != nil {
-				t.Fatal(err)
-			}
-			o, err := outbox.New(db, sqlite.New(), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			err = o.InTx(t.Context(), func(ctx context.Context, tx *sql.Tx) error {
-				_, err := o.Write(ctx, tx, make200()...)
-				return err
+	const batch, all = 5, 60
+	engines.Each(t, func(t *testing.T, e *engines.Engine) {
+		for _, order := range []relay.Order{relay.OrderPerKey, relay.OrderTotal, relay.OrderNone} {
+			t.Run(order.String(), func(t *testing.T) {
+				t.Parallel() // most of it is waiting for a sign of life
+				o := newOutbox(t, e)
+				events := make([]outbox.Event, all)
+				for i := range events {
+					events[i] = outbox.Event{Topic: "slow", Key: fmt.Sprint(i)}
+				}
+				write(t, o, events...)
+				claimed, finish := make(claims, all), make(chan struct{})
+				r, err := relay.New(o, relay.PublisherFunc(func(context.Context, relay.Message) error {
+					<-finish
+					return nil
+				}), &relay.Options{Order: order, Batch: batch, Poll: time.Millisecond, Lease: 3 * time.Second, Observers: []relay.Observer{claimed}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				stop := running(t, r)
+				inHand := 0
+				for inHand < 2*batch {
+					inHand += <-claimed
+				}
+				// Until its next sign of life it has all the time to take more.
+				for first := lastSign(t, o); lastSign(t, o) == first; {
+					r.Wake()
+				}
+				for len(claimed) > 0 {
+					inHand += <-claimed
+				}
+				if inHand != 2*batch {
+					t.Errorf("%d events are in hand, want at most %d", inHand, 2*batch)
+				}
+				close(finish)
+				stop()
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			const batch = 10
-			var claimed claimedCount
-			began, finish := make(chan struct{}, 200), make(chan struct{})
-			r, err := relay.New(o, relay.PublisherFunc(func(context.Context, relay.Message) error {
-				began <- struct{}{}
-				<-finish
-				return nil
-			}), &relay.Options{Order: order, Batch: batch, Poll: time.Millisecond, Observers: []relay.Observer{&claimed}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			ctx, stop := context.WithCancel(t.Context())
-			done := make(chan error)
-			go func() { done <- r.Run(ctx) }()
-			<-began
-			for range 100 {
-				r.Wake()
-				time.Sleep(time.Millisecond) // a hundred chances to take too much
-			}
-			if n := claimed.n.Load(); n > 2*batch {
-				t.Errorf("%d events are in hand, want at most %d", n, 2*batch)
-			}
-			close(finish)
-			stop()
-			if err := <-done; err != nil {
-				t.Error(err)
-			}
-		})
-	}
+		}
+	})
 }
 
-func make200() []outbox.Event {
-	events := make([]outbox.Event, 200)
-	for i := range events {
-		events[i].Topic = "slow"
+// lastSign is when the one relay gave its last sign of life.
+func lastSign(t *testing.T, o *outbox.Outbox) (ms int64) {
+	t.Helper()
+	if err := o.DB().QueryRowContext(t.Context(), "SELECT seen_ms FROM "+o.Table("relays")).Scan(&ms); err != nil {
+		t.Fatal(err)
 	}
-	return events
+	return ms
 }

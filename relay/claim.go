@@ -3,10 +3,10 @@ package relay
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/sqloutbox/sqloutbox/dialect"
+	"github.com/sqloutbox/sqloutbox/internal/rows"
 )
 
 // A claim is two statements in one short transaction: a locking SELECT that skips what others have locked, then an
@@ -26,11 +26,6 @@ WHERE seq IN ({list}) AND state = 0`
 	correctAttempts = `{update_events} SET attempts = attempts + ?, total_attempts = total_attempts + ? WHERE seq = ? AND state = 0`
 
 	putOff = `{update_events} SET due_ms = {clock} + ?, claimed_by = '' WHERE seq IN ({list}) AND state = 0`
-
-	buryClaimed = `{update_events} SET attempts = attempts + ?, total_attempts = total_attempts + ?, state = 2,
-       claimed_by = '', due_ms = {clock}, settled_ms = {clock},
-       first_failed_ms = CASE WHEN first_failed_ms = 0 THEN {clock} ELSE first_failed_ms END, last_error = ?
-WHERE seq = ? AND state = 0`
 )
 
 // claim is a batch of rows that this relay owns until its deadline.
@@ -40,24 +35,17 @@ type claim struct {
 	extended time.Duration // when it was extended last, by r.now().mono
 }
 
-// Marks at the end of a claim's id tell whoever finds it lapsed what a crash meant. A lapsed claim of many rows made
-// suspects of them: each is claimed again alone, and not charged. A lapsed claim of one row that was alone is that
-// row's doing: it is charged for it, and for the crash that made it a suspect.
-const (
-	markAlone = "!"
-	markPrior = "!!" // alone, and the crash before is not explained yet
-)
-
 // found is what a claim's SELECT saw, sorted by what is to be done with it.
 type found struct {
 	fresh  []*event
 	lapsed []*event
 	broken []*event
 	stuck  []int64
+	paused []int64
 	more   bool // there may be more
 }
 
-func (r *Relay) findClaimable(ctx context.Context, tx dialect.Tx, room int) (*found, error) {
+func (r *Relay) findClaimable(ctx context.Context, tx dialect.Tx, room int, paused pauses) (*found, error) {
 	rows, err := tx.QueryContext(ctx, r.sql.SQL(claimable), int64(room))
 	if err != nil {
 		return nil, err
@@ -75,6 +63,8 @@ func (r *Relay) findClaimable(ctx context.Context, tx dialect.Tx, room int) (*fo
 		switch {
 		case e.broken != nil:
 			f.broken = append(f.broken, e)
+		case paused.has(e.msg.Topic):
+			f.paused = append(f.paused, e.msg.Seq)
 		case r.stuck.holds(e.msg.Seq):
 			f.stuck = append(f.stuck, e.msg.Seq)
 		case e.by != "":
@@ -92,14 +82,15 @@ func (r *Relay) findClaimable(ctx context.Context, tx dialect.Tx, room int) (*fo
 }
 
 // claim takes rows into c, as many as there is room for. Lapsed ones are taken one at a time, with nothing else in hand.
-func (r *Relay) claim(ctx context.Context, tx dialect.Tx, c *claim, t *turn) error {
-	f, err := r.findClaimable(ctx, tx, t.room)
+func (s *claimSource) claim(ctx context.Context, tx dialect.Tx, c *claim, t *turn) error {
+	r := s.r
+	f, err := r.findClaimable(ctx, tx, t.room, s.pauses)
 	if err != nil {
 		return fmt.Errorf("find claimable: %w", err)
 	}
 	t.more = f.more
 	for _, e := range f.broken {
-		if _, err := execTx(ctx, tx, r.sql.SQL(buryClaimed), 1, 1, errorText(e.broken), e.msg.Seq); err != nil {
+		if _, err := rows.Exec(ctx, tx, r.sql.SQL(bury), 1, 1, errorText(e.broken), e.msg.Seq); err != nil {
 			return err
 		}
 		t.buried = append(t.buried, ended{e, outcome{verdict: dead, err: e.broken}})
@@ -109,7 +100,12 @@ func (r *Relay) claim(ctx context.Context, tx dialect.Tx, c *claim, t *turn) err
 			return err
 		}
 	}
-	byThemselves := len(f.lapsed) > 0 || r.opts.MaxAttempts == 1 && len(f.fresh) > 0
+	if len(f.paused) > 0 {
+		if err := r.execList(ctx, tx, pauseList, f.paused); err != nil {
+			return err
+		}
+	}
+	byThemselves := len(f.lapsed) > 0 || r.single && len(f.fresh) > 0
 	t.alone = byThemselves
 	switch {
 	case byThemselves && t.empty && len(f.lapsed) > 0:
@@ -119,7 +115,7 @@ func (r *Relay) claim(ctx context.Context, tx dialect.Tx, c *claim, t *turn) err
 		t.more = true
 		c.id += markAlone
 		return r.claimRows(ctx, tx, c, f.fresh[:1], t)
-	case r.opts.MaxAttempts == 1:
+	case r.single:
 		t.more = t.more || len(f.fresh) > 0
 		return nil
 	}
@@ -141,28 +137,31 @@ func (r *Relay) claimRows(ctx context.Context, tx dialect.Tx, c *claim, events [
 
 // claimLapsed takes one lapsed row alone, or gives it up if its crashes have used up its attempts.
 func (r *Relay) claimLapsed(ctx context.Context, tx dialect.Tx, c *claim, e *event, t *turn) error {
-	correct := -1 // its claim lapsed together with others: not charged
-	mark := markPrior
-	switch {
-	case e.suspect(): // of a crash in an ordered mode, where the attempt is not counted before the hand-over
-		correct, mark = 0, markAlone
-	case strings.HasSuffix(e.by, markPrior):
-		correct, mark = 1, markAlone // counted once at its claim; the crash that made it a suspect was its doing too
-	case strings.HasSuffix(e.by, markAlone):
-		correct, mark = 0, markAlone
-	}
-	c.id += mark
-	e.msg.Attempt += correct - 1 // what is counted so far
-	if correct >= 0 && !e.suspect() && r.usedUp(e) {
-		t.buried = append(t.buried, ended{e, outcome{verdict: dead, err: errCrashed}})
-		_, err := execTx(ctx, tx, r.sql.SQL(buryClaimed), correct, correct, errCrashed.Error(), e.msg.Seq)
+	l, err := r.lapsed(ctx, tx, e)
+	if err != nil {
 		return err
 	}
-	e.msg.Attempt++
-	if correct != 0 {
-		if _, err := execTx(ctx, tx, r.sql.SQL(correctAttempts), correct, correct, e.msg.Seq); err != nil {
+	c.id += l.mark
+	if l.crashed && r.crashedOut(e) {
+		t.buried = append(t.buried, ended{e, outcome{verdict: dead, err: errCrashed}})
+		_, err := rows.Exec(ctx, tx, r.sql.SQL(bury), l.correct, l.correct, errCrashed.Error(), e.msg.Seq)
+		return err
+	}
+	if l.correct != 0 {
+		if _, err := rows.Exec(ctx, tx, r.sql.SQL(correctAttempts), l.correct, l.correct, e.msg.Seq); err != nil {
 			return err
 		}
 	}
 	return r.claimRows(ctx, tx, c, []*event{e}, t)
+}
+
+// crashedOut reports whether the attempts that are counted so far, the last of which ended its process, are all it has.
+// Then it was the last.
+func (r *Relay) crashedOut(e *event) bool {
+	e.msg.Attempt--
+	if r.usedUp(e) {
+		return true
+	}
+	e.msg.Attempt++
+	return false
 }

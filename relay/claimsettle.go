@@ -3,9 +3,11 @@ package relay
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 
 	"github.com/sqloutbox/sqloutbox/dialect"
+	"github.com/sqloutbox/sqloutbox/internal/rows"
 )
 
 // Every outcome names the claim. A claim that another relay has taken over fits no row, and so changes nothing. The
@@ -17,16 +19,17 @@ WHERE seq IN ({list}) AND claimed_by = ? AND state = 0 AND due_ms > {clock}`
 	claimedKeep   = `{update_events} SET state = 1, claimed_by = '', due_ms = {clock}, settled_ms = {clock}
 WHERE seq IN ({list}) AND claimed_by = ? AND state = 0`
 	claimedFailed = `{update_events} SET claimed_by = '', due_ms = {clock} + ?,
-       first_failed_ms = CASE WHEN first_failed_ms = 0 THEN {clock} ELSE first_failed_ms END, last_error = ?
+       ` + firstFailed + `, last_error = ?
 WHERE seq = ? AND claimed_by = ? AND state = 0`
 	claimedDead = `{update_events} SET claimed_by = '', state = 2, due_ms = {clock}, settled_ms = {clock},
-       first_failed_ms = CASE WHEN first_failed_ms = 0 THEN {clock} ELSE first_failed_ms END, last_error = ?
+       ` + firstFailed + `, last_error = ?
 WHERE seq = ? AND claimed_by = ? AND state = 0`
 	// Not handed over, or not the event's fault: the attempt is given back.
 	claimedBack = `{update_events} SET claimed_by = '', due_ms = {clock} + ?, attempts = attempts - 1,
        total_attempts = total_attempts - 1
 WHERE seq IN ({list}) AND claimed_by = ? AND state = 0`
-	countClaimed = `SELECT COUNT(*) FROM {events} WHERE seq IN ({list}) AND claimed_by = ? AND state = 0`
+	// Locked, so that a COMMIT that is still under way is waited for.
+	lockClaimed = `SELECT seq FROM {events} WHERE seq IN ({list}) AND claimed_by = ? AND state = 0{lock}`
 )
 
 // recordClaims records outcomes, claim by claim, and answers how many fitted no row.
@@ -47,27 +50,36 @@ func (r *Relay) recordClaims(ctx context.Context, tx dialect.Tx, all []ended) (r
 		}
 		refused += n
 	}
+	if r.feeds() {
+		n, err := r.settleClaimsInFeed(ctx, tx, all)
+		return refused + n, err
+	}
 	return refused, nil
 }
 
 // recordClaimed answers how many outcomes fitted no row.
 func (r *Relay) recordClaimed(ctx context.Context, tx dialect.Tx, id string, all []ended) (refused int, err error) {
-	var done, back []int64
-	var wait, changed, outcomes int64
+	var done []int64
+	var changed, outcomes int64
+	back := make(map[int64][]int64) // by how long they are to wait
 	// One by one in ascending order, as all rows are locked.
 	bySeq := func(a, b ended) int { return cmp.Compare(a.e.msg.Seq, b.e.msg.Seq) }
 	for _, x := range slices.SortedFunc(slices.Values(all), bySeq) {
 		seq, n := x.e.msg.Seq, int64(0)
+		if x.o.verdict == published && r.feeds() {
+			continue // after all else, see settleClaimsInFeed
+		}
 		outcomes += x.o.recorded()
 		switch x.o.verdict {
 		case published:
 			done = append(done, seq)
 		case failed:
-			n, err = execTx(ctx, tx, r.sql.SQL(claimedFailed), x.o.wait.Milliseconds(), errorText(x.o.err), seq, id)
+			n, err = rows.Exec(ctx, tx, r.sql.SQL(claimedFailed), x.o.wait.Milliseconds(), errorText(x.o.err), seq, id)
 		case dead:
-			n, err = execTx(ctx, tx, r.sql.SQL(claimedDead), errorText(x.o.err), seq, id)
+			n, err = rows.Exec(ctx, tx, r.sql.SQL(claimedDead), errorText(x.o.err), seq, id)
 		default:
-			back, wait = append(back, seq), max(wait, x.o.wait.Milliseconds())
+			wait := x.o.wait.Milliseconds()
+			back[wait] = append(back[wait], seq)
 		}
 		if err != nil {
 			return 0, err
@@ -83,10 +95,15 @@ func (r *Relay) recordClaimed(ctx context.Context, tx dialect.Tx, id string, all
 		if err != nil {
 			return 0, err
 		}
+		if r.opts.Retention == 0 {
+			if err := r.dropRecords(ctx, tx, done, int(n) == len(done)); err != nil {
+				return 0, err
+			}
+		}
 		changed += n
 	}
-	if len(back) > 0 {
-		if _, err := r.execListWith(ctx, tx, claimedBack, back, []any{wait}, []any{id}); err != nil {
+	for _, wait := range slices.Sorted(maps.Keys(back)) {
+		if _, err := r.execListWith(ctx, tx, claimedBack, back[wait], []any{wait}, []any{id}); err != nil {
 			return 0, err
 		}
 	}

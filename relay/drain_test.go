@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/sqloutbox/sqloutbox/dialect/all"
 	"github.com/sqloutbox/sqloutbox/internal/engines"
-	"github.com/sqloutbox/sqloutbox/migrations"
 	"github.com/sqloutbox/sqloutbox/outbox"
 	"github.com/sqloutbox/sqloutbox/relay"
 )
@@ -16,25 +14,13 @@ import (
 // A failure in the middle holds what is behind it; in the end all is published, in OrderTotal in order.
 func TestDrainPublishesEverythingThroughFailures(t *testing.T) {
 	engines.Each(t, func(t *testing.T, e *engines.Engine) {
-		for _, order := range []relay.Order{relay.OrderTotal, relay.OrderNone} {
+		for _, order := range []relay.Order{relay.OrderTotal, relay.OrderPerKey, relay.OrderNone} {
 			t.Run(order.String(), func(t *testing.T) {
-				db, d, err := all.Open(e.NewDatabase(t))
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer db.Close()
-				ctx := context.Background()
-				if err := migrations.Up(ctx, db, d, nil); err != nil {
-					t.Fatal(err)
-				}
-				o, err := outbox.New(db, d, nil)
-				if err != nil {
-					t.Fatal(err)
-				}
+				ctx, o := t.Context(), newOutbox(t, e)
 				if err := o.Check(ctx); err != nil {
 					t.Fatal(err)
 				}
-				err = o.InTx(ctx, func(ctx context.Context, tx *sql.Tx) error {
+				err := o.InTx(ctx, func(ctx context.Context, tx *sql.Tx) error {
 					for i := range 250 {
 						if _, err := o.Write(ctx, tx, outbox.Event{Topic: "t", Key: "k", Payload: []byte(fmt.Sprint(i)), Headers: map[string]string{"a": "b"}}); err != nil {
 							return err

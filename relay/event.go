@@ -3,6 +3,7 @@ package relay
 import (
 	"database/sql"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/sqloutbox/sqloutbox/outbox"
@@ -19,9 +20,12 @@ type event struct {
 	by          string
 	broken      error // the row can't be handed over: why
 
-	scope string    // of order: one event of it at a time, in order
-	guard *deadline // until when it is ours
-	claim *claim    // in OrderNone
+	scope string       // of order: one event of it at a time, in order
+	guard *deadline    // until when it is ours
+	claim *claim       // in OrderNone
+	known int          // how many handlers the database knew when it was handed over
+	began atomic.Int64 // when its last handler began, by r.now().mono
+	hand  *hand        // that a call of it is made from; nil: none
 }
 
 // eventColumns are read in the order of scanEvent. The clock is a scalar subquery: computed once, not once a row.
@@ -45,14 +49,14 @@ func scanEvent(rows *sql.Rows) (*event, error) {
 		m               = &e.msg
 		headers         []byte
 		created         int64
-		attempts, total int
+		attempts, total int64 // as drivers give them: another type would be converted by way of a text
 	)
 	err := rows.Scan(&m.Seq, &m.ID, &m.Topic, &m.Key, &e.partition, &headers, &m.Payload, &created, &e.due, &attempts, &total,
 		&e.firstFailed, &e.by, &m.Token, &e.readAt)
 	if err != nil {
 		return nil, err
 	}
-	m.Attempt, m.Requeued, m.CreatedAt = attempts+1, total > attempts, time.UnixMilli(created)
+	m.Attempt, m.Requeued, m.CreatedAt = int(attempts)+1, total > attempts, time.UnixMilli(created)
 	if h, err := outbox.DecodeHeaders(headers); err != nil {
 		e.broken = fmt.Errorf("the row can't be read: %w", err)
 	} else {

@@ -16,13 +16,19 @@ func (r *Relay) handOver(ctx context.Context, events []*event) (errs []error) {
 	if err := events[0].broken; err != nil { // such a row goes by itself
 		return []error{Permanent(err)}
 	}
-	ctx, cancel := context.WithTimeout(ctx, r.opts.PublishTimeout)
-	defer cancel()
+	if r.handlers == nil { // each handler has a time of its own
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, r.opts.PublishTimeout)
+		defer cancel()
+	}
 	defer func() {
 		if p := recover(); p != nil {
 			errs = same(fmt.Errorf("the publisher panicked: %v\n%s", p, debug.Stack()), len(events))
 		}
 	}()
+	if r.handlers != nil {
+		return []error{r.handlers.handle(ctx, events[0])}
+	}
 	if r.batch == nil {
 		return []error{r.one.Publish(ctx, events[0].msg)}
 	}

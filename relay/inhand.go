@@ -1,49 +1,28 @@
 package relay
 
 import (
-	"encoding/json"
-	"fmt"
 	"slices"
-	"strconv"
-	"strings"
+
+	"github.com/sqloutbox/sqloutbox/internal/inhand"
 )
 
 // inHand is what a relay has taken and not settled. It is written to the relay's own row before the hand-over, once a
 // turn; whoever takes over after a crash reads it there and so finds the culprit.
-type inHand struct {
-	Batch seqList `json:"batch,omitempty"` // handed over together
-	Alone int64   `json:"alone,omitempty"` // handed over with nothing else in hand
-}
+type inHand inhand.Note
 
-// encode is the text for the relay's row; nothing in hand is the empty text.
-func (h inHand) encode() string {
-	if len(h.Batch) == 0 && h.Alone == 0 {
-		return ""
-	}
-	b, err := json.Marshal(h)
-	if err != nil {
-		panic(fmt.Sprintf("encode what is in hand: %v", err)) // integers only: can't happen
-	}
-	return string(b)
-}
+// seqList is ascending seqs, written as ranges.
+type seqList = inhand.Seqs
 
-func decodeInHand(text string) (h inHand, err error) {
-	if text == "" {
-		return h, nil
-	}
-	if err := json.Unmarshal([]byte(text), &h); err != nil {
-		return inHand{}, fmt.Errorf("decode what is in hand: %w", err)
-	}
-	return h, nil
+// encode is the text for the relay's row.
+func (h inHand) encode() string { return inhand.Note(h).Encode() }
+
+func decodeInHand(text string) (inHand, error) {
+	n, err := inhand.Decode(text)
+	return inHand(n), err
 }
 
 // seqs are the events in hand.
-func (h inHand) seqs() []int64 {
-	if h.Alone != 0 {
-		return []int64{h.Alone}
-	}
-	return h.Batch
-}
+func (h inHand) seqs() []int64 { return inhand.Note(h).Seqs() }
 
 // after is what is left once these events have ended.
 func (h inHand) after(all []ended) inHand {
@@ -74,56 +53,4 @@ func (h inHand) with(batch []*event, alone bool) inHand {
 	}
 	slices.Sort(h.Batch)
 	return h
-}
-
-// seqList is ascending seqs, written as ranges ("1-100,105"): a batch is mostly contiguous.
-type seqList []int64
-
-// MarshalText implements encoding.TextMarshaler.
-func (l seqList) MarshalText() ([]byte, error) {
-	var b []byte
-	for i := 0; i < len(l); {
-		j := i
-		for j+1 < len(l) && l[j+1] == l[j]+1 {
-			j++
-		}
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = strconv.AppendInt(b, l[i], 10)
-		if j > i {
-			b = append(b, '-')
-			b = strconv.AppendInt(b, l[j], 10)
-		}
-		i = j + 1
-	}
-	return b, nil
-}
-
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (l *seqList) UnmarshalText(text []byte) error {
-	*l = nil
-	if len(text) == 0 {
-		return nil
-	}
-	for part := range strings.SplitSeq(string(text), ",") {
-		first, last, isRange := strings.Cut(part, "-")
-		from, err := strconv.ParseInt(first, 10, 64)
-		if err != nil {
-			return err
-		}
-		to := from
-		if isRange {
-			if to, err = strconv.ParseInt(last, 10, 64); err != nil {
-				return err
-			}
-		}
-		if to < from || to-from >= 4*maxBatch {
-			return fmt.Errorf("range %q is out of bounds", part)
-		}
-		for s := from; s <= to; s++ {
-			*l = append(*l, s)
-		}
-	}
-	return nil
 }

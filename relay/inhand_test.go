@@ -1,25 +1,6 @@
 package relay
 
-import (
-	"reflect"
-	"testing"
-)
-
-func TestInHandIsReadBackAsItWasNoted(t *testing.T) {
-	for text, h := range map[string]inHand{
-		``:                  {},
-		`{"batch":"1-3,7"}`: {Batch: seqList{1, 2, 3, 7}},
-		`{"alone":9}`:       {Alone: 9},
-	} {
-		if got := h.encode(); got != text {
-			t.Errorf("%+v is noted as %s, want %s", h, got, text)
-		}
-		got, err := decodeInHand(text)
-		if err != nil || !reflect.DeepEqual(got, h) {
-			t.Errorf("%s is read as %+v, %v", text, got, err)
-		}
-	}
-}
+import "testing"
 
 func TestWhatIsInHandFollowsTheTurns(t *testing.T) {
 	ev := func(seq int64) *event { return &event{msg: Message{Seq: seq}} }
@@ -39,7 +20,7 @@ func TestWhatIsInHandFollowsTheTurns(t *testing.T) {
 }
 
 func TestWhatMustGoAloneDoesSoWithNothingElseInHand(t *testing.T) {
-	r := &Relay{opts: Options{MaxAttempts: 3}}
+	r := &Relay{}
 	plain, suspect := &event{}, &event{by: markSuspect + "crash"}
 	for name, c := range map[string]struct {
 		batch []*event
@@ -57,26 +38,8 @@ func TestWhatMustGoAloneDoesSoWithNothingElseInHand(t *testing.T) {
 			t.Errorf("%s: %d events, alone %v", name, len(got), alone)
 		}
 	}
-	one := &Relay{opts: Options{MaxAttempts: 1}}
+	one := &Relay{single: true}
 	if got, alone := one.choose([]*event{plain, plain}, true); len(got) != 1 || !alone {
 		t.Errorf("with one attempt: %d events, alone %v", len(got), alone)
 	}
-}
-
-func FuzzDecodeInHand(f *testing.F) {
-	f.Add(`{"batch":"1-100,105","alone":3}`)
-	f.Add(`{"batch":"9223372036854775807-1"}`)
-	f.Fuzz(func(t *testing.T, text string) {
-		h, err := decodeInHand(text)
-		if err != nil {
-			return
-		}
-		again, err := decodeInHand(h.encode())
-		if err != nil {
-			t.Fatalf("%q is noted as %q, which can't be read: %v", text, h.encode(), err)
-		}
-		if again.encode() != h.encode() {
-			t.Errorf("%q, then %q", h.encode(), again.encode())
-		}
-	})
 }

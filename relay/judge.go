@@ -15,6 +15,7 @@ const (
 	failed                     // to be tried again
 	dead                       // given up
 	unavailable                // the destination is down: nobody is charged
+	postponed                  // the event must wait, uncharged
 )
 
 // outcome is what came of one hand-over.
@@ -46,20 +47,28 @@ func (r *Relay) judge(ctx context.Context, e *event, err error, took time.Durati
 		}
 	}()
 	out = outcome{err: err, took: took}
+	var later *postponedError
+	var retry *retryError
 	switch {
 	case err == nil:
 		out.verdict = published
 	case errors.Is(err, context.Canceled) && ctx.Err() != nil:
 		out.verdict = untouched // it was the relay that cut it off, not the event's doing
+	case errors.As(err, &later) && r.opts.Order == OrderTotal: // nothing may overtake it
+		out.verdict, out.wait = unavailable, jitter(r.opts.Poll)
+	case errors.As(err, &later):
+		out.verdict, out.wait = postponed, later.wait
 	case IsUnavailable(err):
 		out.verdict = unavailable
 		out.wait, _ = RetryAfterOf(err)
-	case IsPermanent(err), r.usedUp(e):
+	case IsPermanent(err), IsRejected(err), r.usedUp(e), errors.Is(err, ErrStuck) && r.spent(e, e.msg.Attempt, r.limit):
 		out.verdict = dead
 	default:
 		out.verdict = failed
 		wait, ok := RetryAfterOf(err)
-		if !ok {
+		if errors.As(err, &retry) {
+			wait = retry.wait
+		} else if !ok {
 			wait = jitter(backoff(r.opts.Backoff, r.opts.BackoffMax, e.msg.Attempt))
 		}
 		out.wait = wait
@@ -68,9 +77,12 @@ func (r *Relay) judge(ctx context.Context, e *event, err error, took time.Durati
 }
 
 // usedUp reports whether a failure of this attempt is the last: the attempts are used up and the first failure is old
-// enough, by the database's clock carried forward by ours.
-func (r *Relay) usedUp(e *event) bool {
-	if e.msg.Attempt < r.opts.MaxAttempts {
+// enough, by the database's clock carried forward by ours. Handlers have attempts of their own.
+func (r *Relay) usedUp(e *event) bool { return r.handlers == nil && r.spent(e, e.msg.Attempt, r.limit) }
+
+// spent is usedUp for a number of attempts, of so many that there are.
+func (r *Relay) spent(e *event, attempts, limit int) bool {
+	if attempts < limit {
 		return false
 	}
 	if r.opts.DeadLetterAfter == 0 {

@@ -14,7 +14,7 @@ func (e *needy) Unwrap() error { _ = *e.p; return nil }
 
 // A nil pointer in an error is the commonest slip of all; its methods may panic.
 func TestAnErrorWhoseMethodsPanicIsAFailure(t *testing.T) {
-	r := &Relay{opts: (*Options)(nil).withDefaults(), now: newClock()}
+	r := &Relay{opts: (*Options)(nil).withDefaults(), limit: 11, now: newClock()}
 	var typedNil *needy
 	out := r.judge(context.Background(), &event{msg: Message{Attempt: 1}}, typedNil, 0)
 	if out.verdict != failed || errorText(out.err) == "" {

@@ -3,33 +3,31 @@ package relay
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/sqloutbox/sqloutbox/dialect"
+	"github.com/sqloutbox/sqloutbox/internal/owners"
+	"github.com/sqloutbox/sqloutbox/internal/rows"
 	"github.com/sqloutbox/sqloutbox/internal/txn"
 )
-
-// totalLease is the name of the lease of OrderTotal.
-const totalLease = "total"
 
 // The lease row is locked first and the clock read in the next statement: both PostgreSQL and MySQL take the time of a
 // statement before it waits for a lock, so that one statement could write an expiry that is already over.
 const (
-	insertLease = `INSERT INTO {leases} (name) VALUES (?){ignore_name}`
-	lookLease   = `SELECT owner, token, until_ms, lease_ms, {clock} FROM {leases} WHERE name = ?`
-	lockLease   = `SELECT owner, token, until_ms, lease_ms FROM {leases} WHERE name = ?{lock}`
-	takeLease   = `UPDATE {leases} SET owner = ?, token = token + 1, since_ms = {clock}, until_ms = {clock} + ?, lease_ms = ?,
+	lookLease = `SELECT owner, token, until_ms, lease_ms, {clock} FROM {leases} WHERE name = ?`
+	lockLease = `SELECT owner, token, until_ms, lease_ms FROM {leases} WHERE name = ?{lock}`
+	takeLease = `UPDATE {leases} SET owner = ?, token = token + 1, since_ms = {clock}, until_ms = {clock} + ?, lease_ms = ?,
        version = version + 1
 WHERE name = ?`
 	// Renewal after expiry fails, even when nobody has taken the lease: the owner has stopped by then.
 	extendLease = `UPDATE {leases} SET until_ms = {clock} + ?, version = version + 1
 WHERE name = ? AND owner = ? AND token = ? AND until_ms > {clock}`
-	freeLease = `UPDATE {leases} SET owner = '', until_ms = 0, version = version + 1
-WHERE name = ? AND owner = ? AND token = ?`
-	freeUnknown = `UPDATE {leases} SET owner = '', until_ms = 0, version = version + 1 WHERE name = ? AND owner = ?`
 
-	lockRelay = `SELECT in_hand, version FROM {relays} WHERE id = ?{lock}`
+	lockRelay = `SELECT in_hand FROM {relays} WHERE id = ?{lock}`
+	// A row that has become the row of a crash, under the same id, is nobody's own.
+	lockOwn   = `SELECT in_hand, version FROM {relays} WHERE id = ? AND ` + owners.NoCrash + `{lock}`
 	takeRelay = `UPDATE {relays} SET token = ?, in_hand = '', version = version + 1 WHERE id = ?`
 	readClock = `SELECT {clock}`
 )
@@ -55,7 +53,7 @@ func (s *session) acquire(ctx context.Context) (left time.Duration, err error) {
 	// Not cut off by the end of the relay: a COMMIT that had happened all the same would leave the lease to nobody.
 	ctx, cancel := r.bounded(context.WithoutCancel(ctx))
 	defer cancel()
-	row, err := r.lookLease(ctx)
+	row, err := r.lookLease(ctx, owners.Total)
 	if err != nil {
 		return 0, fmt.Errorf("look at lease: %w", err)
 	}
@@ -67,7 +65,7 @@ func (s *session) acquire(ctx context.Context) (left time.Duration, err error) {
 	var buried []ended
 	err = txn.Run(ctx, r.db, r.d, func(tx dialect.Tx) error {
 		won, buried = 0, nil
-		row, err := r.readLocked(ctx, tx)
+		row, err := r.readLocked(ctx, tx, owners.Total)
 		if err != nil {
 			return err
 		}
@@ -91,37 +89,44 @@ func (s *session) acquire(ctx context.Context) (left time.Duration, err error) {
 	}
 	s.own(won, from)
 	r.tell(buried)
-	r.log.Info("lease won", "lease", totalLease, "token", won, "relay", s.id)
-	for _, h := range r.hooks.leaseWon {
-		h.LeaseWon(totalLease, won)
-	}
+	r.log.Info("lease won", "lease", owners.Total, "token", won, "relay", s.id)
+	s.won(owners.Total, won)
 	return 0, nil
 }
 
-func (r *Relay) lookLease(ctx context.Context) (*leaseRow, error) {
+func (r *Relay) lookLease(ctx context.Context, name string) (*leaseRow, error) {
 	var l leaseRow
-	err := queryRow(ctx, r.db, r.sql.SQL(lookLease), []any{totalLease}, &l.owner, &l.token, &l.until, &l.length, &l.now)
-	if err == nil || err != sql.ErrNoRows {
+	err := rows.One(ctx, r.db, r.sql.SQL(lookLease), []any{name}, &l.owner, &l.token, &l.until, &l.length, &l.now)
+	if err == nil || !errors.Is(err, sql.ErrNoRows) {
 		return &l, err
 	}
-	if _, err := r.exec(ctx, insertLease, totalLease); err != nil {
+	if _, err := r.exec(ctx, owners.InsertLease, name); err != nil {
 		return nil, err
 	}
 	return &leaseRow{}, nil
 }
 
-func (r *Relay) readLocked(ctx context.Context, tx dialect.Tx) (*leaseRow, error) {
+func (r *Relay) readLocked(ctx context.Context, tx dialect.Tx, name string) (*leaseRow, error) {
 	var l leaseRow
-	if err := queryRow(ctx, tx, r.sql.SQL(lockLease), []any{totalLease}, &l.owner, &l.token, &l.until, &l.length); err != nil {
+	if err := rows.One(ctx, tx, r.sql.SQL(lockLease), []any{name}, &l.owner, &l.token, &l.until, &l.length); err != nil {
 		return nil, err
 	}
-	return &l, queryRow(ctx, tx, r.sql.SQL(readClock), nil, &l.now)
+	return &l, rows.One(ctx, tx, r.sql.SQL(readClock), nil, &l.now)
+}
+
+// lockRelay locks a relay's row, or that of a crash, and answers its note.
+func (r *Relay) lockRelay(ctx context.Context, tx dialect.Tx, id string) (note string, there bool, err error) {
+	err = rows.One(ctx, tx, r.sql.SQL(lockRelay), []any{id}, &note)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", false, nil
+	}
+	return note, err == nil, err
 }
 
 // lockRow reads the session's own row under a lock.
 func (s *session) lockRow(ctx context.Context, tx dialect.Tx) (hand string, version int64, err error) {
-	err = queryRow(ctx, tx, s.r.sql.SQL(lockRelay), []any{s.id}, &hand, &version)
-	if err == sql.ErrNoRows {
+	err = rows.One(ctx, tx, s.r.sql.SQL(lockOwn), []any{s.id}, &hand, &version)
+	if errors.Is(err, sql.ErrNoRows) {
 		err = fmt.Errorf("%w: the relay's row is gone", ErrLeaseLost)
 	}
 	return hand, version, err
@@ -150,51 +155,22 @@ func (s *session) takeOver(ctx context.Context, tx dialect.Tx, row *leaseRow) (b
 	if err := s.readRow(ctx, tx); err != nil {
 		return nil, err
 	}
-	if _, err := execTx(ctx, tx, r.sql.SQL(takeRelay), row.token+1, s.id); err != nil {
+	if _, err := rows.Exec(ctx, tx, r.sql.SQL(takeRelay), row.token+1, s.id); err != nil {
 		return nil, err
 	}
 	s.noted, s.version = inHand{}, s.version+1
 	lease := r.opts.Lease.Milliseconds()
-	_, err = execTx(ctx, tx, r.sql.SQL(takeLease), s.id, lease, lease, totalLease)
+	_, err = rows.Exec(ctx, tx, r.sql.SQL(takeLease), s.id, lease, lease, owners.Total)
 	return buried, err
 }
 
 func (s *session) renewLease(ctx context.Context, tx dialect.Tx, token int64) error {
-	if _, err := s.r.readLocked(ctx, tx); err != nil {
+	if _, err := s.r.readLocked(ctx, tx, owners.Total); err != nil {
 		return err
 	}
-	n, err := execTx(ctx, tx, s.r.sql.SQL(extendLease), s.r.opts.Lease.Milliseconds(), totalLease, s.id, token)
+	n, err := rows.Exec(ctx, tx, s.r.sql.SQL(extendLease), s.r.opts.Lease.Milliseconds(), owners.Total, s.id, token)
 	if err == nil && n == 0 {
 		err = ErrLeaseLost
 	}
 	return err
-}
-
-// release hands the lease over at once.
-func (s *session) release(ctx context.Context) {
-	token, keep := s.ownedToken(), false
-	if token == 0 && s.mayOwn && !s.isLost() {
-		if _, err := s.r.exec(ctx, freeUnknown, totalLease, s.id); err != nil {
-			s.r.log.Warn("it is not known who owns the lease; it ends by itself", "lease", totalLease, "error", err)
-		}
-	}
-	if token != 0 && !s.isLost() {
-		if _, err := s.r.exec(ctx, freeLease, totalLease, s.id, token); err != nil {
-			s.r.log.Warn("the lease could not be given back; it ends by itself", "lease", totalLease, "error", err)
-			keep = true // the next owner finds the row by the lease
-		}
-	}
-	s.close(ctx, keep)
-	if token == 0 {
-		return
-	}
-	s.mu.Lock()
-	lost := s.lost
-	s.mu.Unlock()
-	if lost == nil && s.deadline.over() {
-		lost = ErrLeaseLost
-	}
-	for _, h := range s.r.hooks.leaseLost {
-		h.LeaseLost(totalLease, token, lost)
-	}
 }

@@ -2,11 +2,11 @@ package relay
 
 import (
 	"context"
-	"database/sql"
 	"iter"
 	"slices"
 
 	"github.com/sqloutbox/sqloutbox/dialect"
+	"github.com/sqloutbox/sqloutbox/internal/rows"
 )
 
 // execList runs a statement over rows by primary key, in ascending order.
@@ -24,30 +24,12 @@ func (r *Relay) execListAfter(ctx context.Context, tx dialect.Execer, statement 
 // execListWith answers how many rows were changed.
 func (r *Relay) execListWith(ctx context.Context, tx dialect.Execer, statement string, seqs []int64, before, after []any) (int64, error) {
 	text, args := r.listArgs(statement, seqs, before, after)
-	return execTx(ctx, tx, text, args...)
+	return rows.Exec(ctx, tx, text, args...)
 }
 
-// queryList runs a SELECT with a list, and args after it.
-func (r *Relay) queryList(ctx context.Context, tx queryer, statement string, seqs []int64, after ...any) (*sql.Rows, error) {
-	text, args := r.listArgs(statement, seqs, nil, after)
-	return tx.QueryContext(ctx, text, args...)
-}
-
-// listArgs fills in a list in ascending order, the order in which all of this module locks rows. The list is filled up
-// to a power of two with its last seq, so that an engine sees few different texts and can keep their plans.
+// listArgs fills in a list.
 func (r *Relay) listArgs(statement string, seqs []int64, before, after []any) (string, []any) {
-	seqs = slices.Sorted(slices.Values(seqs))
-	n := 1
-	for n < len(seqs) {
-		n *= 2
-	}
-	n = min(n, max(maxBatch, len(seqs)))
-	args := make([]any, 0, len(before)+n+len(after))
-	args = append(args, before...)
-	for i := range n {
-		args = append(args, seqs[min(i, len(seqs)-1)])
-	}
-	return r.sql.List(statement, n), append(args, after...)
+	return r.sql.ListOf(statement, seqs, before, after)
 }
 
 // slicesOf cuts seqs into parts of at most n.

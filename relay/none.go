@@ -7,11 +7,15 @@ import (
 	"time"
 
 	"github.com/sqloutbox/sqloutbox/dialect"
+	"github.com/sqloutbox/sqloutbox/internal/rows"
 	"github.com/sqloutbox/sqloutbox/internal/txn"
 )
 
 // none works beside any number of other relays, Concurrency hand-overs at a time.
 func (r *Relay) none(ctx context.Context, s *session, m mode) (int, error) {
+	if err := r.unhold(ctx); err != nil {
+		return 0, err
+	}
 	n, err := r.untilOver(ctx, s, m, func() (pass, error) {
 		return r.roll(ctx, s, &claimSource{session: s}, r.opts.Concurrency, m)
 	})
@@ -55,19 +59,22 @@ func (s *claimSource) tryTurn(ctx context.Context, t *turn, id string) (refused 
 				return err
 			}
 		}
+		if err := r.recheck(ctx, tx, t.ended); err != nil {
+			return err
+		}
 		var err error
 		if refused, err = r.recordClaims(ctx, tx, t.ended); err != nil {
 			return err
 		}
 		c = &claim{id: id}
 		t.batch, t.buried, t.more, t.alone, t.wait = nil, nil, false, false, never
-		if t.room == 0 {
+		if t.room == 0 || s.pauses.all() {
 			return nil
 		}
 		c.deadline.now = r.now
 		c.deadline.extend(from, r.opts.Lease)
 		c.extended = from.mono
-		return r.claim(ctx, tx, c, t)
+		return s.claim(ctx, tx, c, t)
 	})
 	s.unknown = s.unknown || txn.IsUnknown(err)
 	return refused, err
@@ -77,25 +84,25 @@ func (s *claimSource) tryTurn(ctx context.Context, t *turn, id string) (refused 
 // if it claimed nothing, what it settled is no longer claimed.
 func (r *Relay) turnHappened(ctx context.Context, tx dialect.Tx, t *turn) (bool, error) {
 	if len(t.batch) > 0 {
-		n, err := r.countClaimed(ctx, tx, t.batch[0].claim.id, t.batch)
-		return n > 0, err
+		return r.isClaimed(ctx, tx, t.batch[0].claim.id, t.batch)
 	}
 	for _, x := range t.ended {
-		n, err := r.countClaimed(ctx, tx, x.e.claim.id, []*event{x.e})
-		if err != nil || n > 0 {
+		claimed, err := r.isClaimed(ctx, tx, x.e.claim.id, []*event{x.e})
+		if err != nil || claimed {
 			return false, err
 		}
 	}
 	return true, nil
 }
 
-func (r *Relay) countClaimed(ctx context.Context, tx dialect.Tx, id string, events []*event) (n int, err error) {
+func (r *Relay) isClaimed(ctx context.Context, tx dialect.Tx, id string, events []*event) (bool, error) {
 	seqs := make([]int64, len(events))
 	for i, e := range events {
 		seqs[i] = e.msg.Seq
 	}
-	text, args := r.listArgs(countClaimed, seqs, nil, []any{id})
-	return n, queryRow(ctx, tx, text, args, &n)
+	text, args := r.listArgs(lockClaimed, seqs, nil, []any{id})
+	claimed, err := rows.Int64s(ctx, tx, text, args...)
+	return len(claimed) > 0, err
 }
 
 // lookAround tells "nothing to do" from "due, but in another relay's hands for the moment".

@@ -30,7 +30,8 @@ type FailedObserver interface {
 // DeadObserver is told when an event became a dead letter. An event that couldn't even be read has only an ID and Seq.
 type DeadObserver interface{ Dead(m Message, err error) }
 
-// LeaseWonObserver is told when the relay became the owner of a lease.
+// LeaseWonObserver is told when the relay became the owner of a lease: "total" in OrderTotal, a partition ("key/00" to
+// "key/63") in OrderPerKey.
 type LeaseWonObserver interface {
 	LeaseWon(name string, token int64)
 }
@@ -59,6 +60,11 @@ type hooks struct {
 	leaseLost []LeaseLostObserver
 	refused   []RefusedObserver
 	stuck     []StuckObserver
+
+	handled       []HandledObserver
+	rejected      []RejectedObserver
+	handlerFailed []HandlerFailedObserver
+	handlerDead   []HandlerDeadObserver
 }
 
 func newHooks(observers []Observer) hooks {
@@ -78,6 +84,10 @@ func (h *hooks) add(o Observer) bool {
 	known = appendIf(&h.leaseWon, o) || known
 	known = appendIf(&h.leaseLost, o) || known
 	known = appendIf(&h.refused, o) || known
+	known = appendIf(&h.handled, o) || known
+	known = appendIf(&h.rejected, o) || known
+	known = appendIf(&h.handlerFailed, o) || known
+	known = appendIf(&h.handlerDead, o) || known
 	return appendIf(&h.stuck, o) || known
 }
 
@@ -97,4 +107,10 @@ func validateObservers(observers []Observer) error {
 		}
 	}
 	return nil
+}
+
+func (r *Relay) claimed(n int) {
+	for _, h := range r.hooks.claimed {
+		h.Claimed(n)
+	}
 }

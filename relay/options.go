@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/sqloutbox/sqloutbox/internal/owners"
+	"github.com/sqloutbox/sqloutbox/internal/sqltext"
 	"github.com/sqloutbox/sqloutbox/outbox"
 )
 
@@ -13,12 +15,13 @@ import (
 type Order int
 
 const (
-	// OrderDefault is OrderTotal, until OrderPerKey is there.
+	// OrderDefault is OrderPerKey.
 	OrderDefault Order = iota
 	// OrderTotal hands on the whole outbox in the order of insertion. One relay works at a time, by a lease; others
 	// stand by. The first failure stops the pass: nothing overtakes it.
 	OrderTotal
-	// OrderPerKey keeps the order within each key. Not available yet: New refuses it.
+	// OrderPerKey hands on the events of a key one at a time in the order of insertion, and different keys side by side.
+	// All relays work, each on a share of the keys. A failure holds its key alone. Events without a key have no order.
 	OrderPerKey
 	// OrderNone lets every relay work at once, by row claims, Options.Concurrency events at a time. A failure stops
 	// nothing.
@@ -30,11 +33,11 @@ func (o Order) String() string {
 	case OrderDefault:
 		return "default"
 	case OrderTotal:
-		return "total"
+		return owners.Total
 	case OrderPerKey:
-		return "per_key"
+		return owners.PerKey
 	case OrderNone:
-		return "none"
+		return owners.None
 	}
 	return fmt.Sprintf("Order(%d)", int(o))
 }
@@ -52,7 +55,7 @@ const (
 
 // Options of a Relay. Nil and zero fields mean the defaults; bad values are refused by New.
 type Options struct {
-	Order Order // default OrderTotal
+	Order Order // default OrderPerKey
 
 	// Poll is the first wait when nothing is due; default 500 ms. Waits grow from it, with jitter, up to PollMax; a
 	// Wake or the next due time cuts them short.
@@ -61,28 +64,36 @@ type Options struct {
 	PollMax time.Duration
 	// Batch is how many events are read and settled together, 1 to 900; default 100.
 	Batch int
-	// Concurrency is how many events OrderNone hands over at once; default 8. The other orders refuse it.
+	// Concurrency is how many hand-overs are made at once; default 8. In OrderPerKey they are of different keys.
+	// OrderTotal refuses it.
 	Concurrency int
+	// BatchInOrder says that the BatchPublisher hands on the events of a key in order and stops at the key's first
+	// failure, so that in OrderPerKey a call may hold several events of a key; default false: one at most.
+	BatchInOrder bool
 
 	// Lease is how long an owner that says nothing keeps what it owns; default 30 s, at least 100 ms. A killed
 	// relay's work goes on elsewhere after this time. It is renewed each third of it.
 	Lease time.Duration
 
-	// MaxAttempts is the number of hand-overs after which an event is a dead letter; default 11.
+	// MaxAttempts is the number of hand-overs after which an event is a dead letter; default: the outbox's Options.Retry,
+	// or else 11.
 	MaxAttempts int
 	// DeadLetterAfter keeps an event from being given up before its first failure is this old, however many attempts
-	// were used up; default 0.
+	// were used up; default: the outbox's Options.Retry, or else 0. A zero can't override what the outbox says; a
+	// millisecond comes close to it.
 	DeadLetterAfter time.Duration
-	// Backoff is the wait after the first failure; default 1 s. It doubles with each attempt up to BackoffMax, default
-	// 5 min, with jitter of a quarter to either side.
-	Backoff    time.Duration
+	// Backoff is the wait after the first failure; default: the outbox's Options.Retry, or else 1 s; never more than a
+	// BackoffMax that is given here. It doubles with each attempt up to BackoffMax, with jitter of a quarter to either side.
+	Backoff time.Duration
+	// BackoffMax is the longest wait after a failure; default: the outbox's Options.Retry, or else 5 min; never less than a
+	// Backoff that is given here.
 	BackoffMax time.Duration
 	// OnDead is what a dead letter means for what is behind it; default SkipDead.
 	OnDead DeadPolicy
 
-	// PublishTimeout ends the context of a hand-over; default 30 s. For a BatchPublisher it covers the whole batch. A
-	// publisher that does not return within a grace of up to 5 s after it counts as stuck: the hand-over counts as
-	// failed, and the event is not handed out again by this process before the call returns.
+	// PublishTimeout ends the context of a hand-over; default 30 s. For a BatchPublisher it covers the whole batch. With
+	// Handlers each handler has it for itself, and as much again to wait before it runs. A publisher that does not return within a grace of up to 5 s after it counts as
+	// stuck: the hand-over counts as failed, and the event is not handed out again by this process before the call returns.
 	PublishTimeout time.Duration
 	// ShutdownTimeout bounds how long Run waits for hand-overs under way once its context has ended; default 10 s.
 	// Then their contexts are cancelled.
@@ -92,7 +103,9 @@ type Options struct {
 	Retention time.Duration
 	// DeadRetention deletes dead letters after this time; default 0: never.
 	DeadRetention time.Duration
-	// PurgeEvery is how often a relay with a retention looks for what is too old; default 1 min.
+	// PurgeEvery is how often Run looks for what is too old, if there is a retention, and takes away what relays that fell
+	// and their crashes have left behind; default 1 min. In OrderPerKey it is also how often a relay looks for rows whose
+	// partition a writer of plain SQL has set wrong.
 	PurgeEvery time.Duration
 
 	// DB is a pool of the relay's own, on the same database, so that a host that uses up its pool can't starve the
@@ -104,8 +117,32 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// maxBatch keeps a statement under 900 parameters, the least that any engine takes.
-const maxBatch = 900
+// maxBatch is what one statement can name.
+const maxBatch = sqltext.MaxList
+
+// inheriting is o with an application's defaults in the fields that it leaves zero.
+func (o *Options) inheriting(retry outbox.RetryDefaults) *Options {
+	var out Options
+	if o != nil {
+		out = *o
+	}
+	setDefault(&out.MaxAttempts, retry.MaxAttempts)
+	setDefault(&out.DeadLetterAfter, retry.DeadLetterAfter)
+	setBackoff(&out, retry.Backoff, retry.BackoffMax)
+	return &out
+}
+
+// setBackoff sets what is zero, so that it fits what is not.
+func setBackoff(o *Options, base, limit time.Duration) {
+	if o.BackoffMax > 0 {
+		base = min(base, o.BackoffMax)
+	}
+	setDefault(&o.Backoff, base)
+	if limit > 0 {
+		limit = max(limit, o.Backoff)
+	}
+	setDefault(&o.BackoffMax, limit)
+}
 
 func (o *Options) withDefaults() Options {
 	var out Options
@@ -113,18 +150,17 @@ func (o *Options) withDefaults() Options {
 		out = *o
 	}
 	if out.Order == OrderDefault {
-		out.Order = OrderTotal
+		out.Order = OrderPerKey
 	}
 	setDefault(&out.Poll, 500*time.Millisecond)
 	setDefault(&out.PollMax, 4*out.Poll)
 	setDefault(&out.Batch, 100)
-	if out.Order == OrderNone {
+	if out.Order != OrderTotal {
 		setDefault(&out.Concurrency, 8)
 	}
 	setDefault(&out.Lease, 30*time.Second)
 	setDefault(&out.MaxAttempts, 11)
-	setDefault(&out.Backoff, time.Second)
-	setDefault(&out.BackoffMax, max(5*time.Minute, out.Backoff))
+	setBackoff(&out, time.Second, 5*time.Minute)
 	setDefault(&out.PublishTimeout, 30*time.Second)
 	setDefault(&out.ShutdownTimeout, 10*time.Second)
 	setDefault(&out.PurgeEvery, time.Minute)
@@ -146,15 +182,13 @@ func (o *Options) validate() error {
 		return fmt.Errorf("%w: %s", outbox.ErrInvalidOptions, fmt.Sprintf(format, args...))
 	}
 	switch {
-	case o.Order == OrderPerKey:
-		return bad("Order: OrderPerKey is not available in this release; use OrderTotal or OrderNone")
-	case o.Order != OrderTotal && o.Order != OrderNone:
+	case o.Order < OrderTotal || o.Order > OrderNone:
 		return bad("Order %v is unknown", o.Order)
 	case o.Batch < 1 || o.Batch > maxBatch:
 		return bad("Batch %d: must be between 1 and %d", o.Batch, maxBatch)
-	case o.Order != OrderNone && o.Concurrency != 0:
-		return bad("Concurrency %d: only OrderNone hands over several events at once", o.Concurrency)
-	case o.Order == OrderNone && o.Concurrency < 1:
+	case o.Order == OrderTotal && o.Concurrency != 0:
+		return bad("Concurrency %d: OrderTotal hands over one event at a time", o.Concurrency)
+	case o.Order != OrderTotal && o.Concurrency < 1:
 		return bad("Concurrency %d: must be at least 1", o.Concurrency)
 	case o.Lease < 100*time.Millisecond:
 		return bad("Lease %v: must be at least 100ms", o.Lease)

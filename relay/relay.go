@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/sqloutbox/sqloutbox/dialect"
+	"github.com/sqloutbox/sqloutbox/internal/fanout"
+	"github.com/sqloutbox/sqloutbox/internal/plaintext"
 	"github.com/sqloutbox/sqloutbox/internal/sqltext"
 	"github.com/sqloutbox/sqloutbox/outbox"
 )
@@ -18,37 +20,55 @@ import (
 // Relay hands events on from one outbox to one publisher. Its methods may be called from any goroutine, but of Run,
 // RunOnce and Drain only one at a time.
 type Relay struct {
-	o       *outbox.Outbox
-	own     *outbox.Outbox // o on the relay's pool
-	db      *sql.DB
-	d       dialect.Dialect
-	sql     *sqltext.Renderer
-	one     Publisher
-	batch   BatchPublisher // set: one is not used
-	opts    Options
-	hooks   hooks
-	log     *slog.Logger
-	now     clock
-	host    string
-	running sync.Mutex // held by the one Run, RunOnce or Drain under way
+	o        *outbox.Outbox
+	own      *outbox.Outbox // o on the relay's pool
+	db       *sql.DB
+	d        dialect.Dialect
+	sql      *sqltext.Renderer
+	fanout   *fanout.Fanout
+	one      Publisher
+	handlers *Handlers      // one, if it is that
+	limit    int            // attempts after which an event is given up
+	single   bool           // one attempt may be all: the first crash must name its culprit
+	batch    BatchPublisher // set: one is not used
+	opts     Options
+	hooks    hooks
+	log      *slog.Logger
 
-	wake    chan struct{} // holds one wake-up at most
-	refused atomic.Int64
-	stuck   stuckCalls
+	filtersRows bool // see dialect.RowFilter
+	now         clock
+	host        string
+	running     sync.Mutex // held by the one Run, RunOnce or Drain under way
+
+	wake        chan struct{} // holds one wake-up at most
+	refused     atomic.Int64
+	stuck       stuckCalls
+	sessions    ownSessions
+	unconfirmed []string // ids of sessions that may have a row, though it is not known; of the one that runs
+	counts      counts
+	pace        atomic.Int64 // ns a hand-over takes of late
+	fanRows     atomic.Int64 // webhook deliveries that a turn may make, see portion
 }
 
 // New makes a relay that hands the events of o to p; a p that is a BatchPublisher too is given batches. It talks to no
-// database yet. Errors: outbox.ErrInvalidOptions.
+// database yet. Where opts leave retries open, o's Options.Retry is taken. Errors: outbox.ErrInvalidOptions.
 func New(o *outbox.Outbox, p Publisher, opts *Options) (*Relay, error) {
+	if f, ok := p.(PublisherFunc); ok && f == nil {
+		p = nil
+	}
 	switch {
 	case o == nil:
 		return nil, fmt.Errorf("new relay: %w: the outbox is nil", outbox.ErrInvalidOptions)
 	case p == nil:
 		return nil, fmt.Errorf("new relay: %w: the publisher is nil", outbox.ErrInvalidOptions)
 	}
-	options := opts.withDefaults()
+	options := opts.inheriting(o.Options().Retry).withDefaults()
 	if err := options.validate(); err != nil {
 		return nil, fmt.Errorf("new relay: %w", err)
+	}
+	if o.Options().Feed && options.Retention == 0 {
+		return nil, fmt.Errorf("new relay: %w: Retention 0 with outbox.Options.Feed: a feed is read from what is kept: set Retention",
+			outbox.ErrInvalidOptions)
 	}
 	db := options.DB
 	if db == nil {
@@ -59,13 +79,8 @@ func New(o *outbox.Outbox, p Publisher, opts *Options) (*Relay, error) {
 		host = "unknown"
 	}
 	names := o.Options()
-	own, err := outbox.New(db, o.Dialect(), &names)
-	if err != nil {
-		return nil, fmt.Errorf("new relay: %w", err)
-	}
 	r := &Relay{
 		o:     o,
-		own:   own,
 		db:    db,
 		d:     o.Dialect(),
 		sql:   sqltext.New(o.Dialect(), names.Schema, names.Prefix),
@@ -74,11 +89,38 @@ func New(o *outbox.Outbox, p Publisher, opts *Options) (*Relay, error) {
 		hooks: newHooks(options.Observers),
 		log:   options.Logger,
 		now:   newClock(),
-		host:  cutText(host, 255),
+		host:  plaintext.Cut(host, 255),
 		wake:  make(chan struct{}, 1),
 	}
-	r.batch, _ = p.(BatchPublisher)
+	f, ok := r.d.(dialect.RowFilter)
+	r.filtersRows = ok && f.FiltersRows()
+	r.fanout = fanout.New(r.sql, r.log)
+	r.fanRows.Store(mostDeliveries)
+	r.limit, r.single = options.MaxAttempts, options.MaxAttempts == 1
+	if err := r.handTo(p); err != nil {
+		return nil, fmt.Errorf("new relay: %w", err)
+	}
+	if r.own, err = outbox.New(db, r.d, &names); err != nil {
+		return nil, fmt.Errorf("new relay: %w", err)
+	}
 	return r, nil
+}
+
+// handTo tells what the publisher can do beside taking one event.
+func (r *Relay) handTo(p Publisher) error {
+	r.batch, _ = p.(BatchPublisher)
+	h, ok := p.(*Handlers)
+	if !ok {
+		return nil
+	}
+	if err := h.attach(r); err != nil {
+		return err
+	}
+	r.handlers, r.d = h, h.d
+	for _, one := range h.all {
+		r.limit, r.single = max(r.limit, one.MaxAttempts), r.single || one.MaxAttempts == 1
+	}
+	return nil
 }
 
 // Wake makes the relay look now in place of waiting out its poll interval. It never blocks, and any number of calls
@@ -99,6 +141,7 @@ func (r *Relay) refuse(events int) {
 		return
 	}
 	r.refused.Add(int64(events))
+	r.counts.refused.Add(int64(events))
 	r.log.Warn("outcomes refused: another relay owns the events by now", "events", events)
 	for _, h := range r.hooks.refused {
 		h.Refused(events)

@@ -9,15 +9,20 @@ import (
 // turn is one transaction of a relay: it records what has ended and takes more in hand.
 type turn struct {
 	ended []ended
-	room  int  // how many more may be taken; 0: none
-	empty bool // nothing else is in hand
+	room  int             // how many more may be taken; 0: none
+	empty bool            // nothing else is in hand
+	slow  map[string]bool // scopes with a call that takes long: nothing more of them is to be taken
 
 	batch  []*event      // taken
+	freed  []int64       // partitions that were given back
 	buried []ended       // given up while taking: there is nothing to hand over
 	more   bool          // another turn may find more at once
 	alone  bool          // take nothing more before the hand is empty
 	wait   time.Duration // nothing taken: until something is due
 }
+
+// fewAlone is how many are read while events go alone: one is taken.
+const fewAlone = 4
 
 // source is where a relay takes events from and records what came of them.
 type source interface {
@@ -49,6 +54,7 @@ type roller struct {
 	open  bool // more may be taken
 	more  bool // another turn may find more at once
 	alone bool // take nothing more before the hand is empty
+	later bool // something that has ended was left for the next turn
 	tick  *time.Ticker
 
 	shutdown <-chan time.Time // once ctx has ended: when calls are cut off
@@ -57,11 +63,11 @@ type roller struct {
 
 // roll returns with nothing in hand: when a turn finds nothing to take, after one batch if that is the mode, when ctx
 // ends, or when hand-overs had to stop.
-func (r *Relay) roll(ctx context.Context, s *session, src source, workers int, m mode) (pass, error) {
-	if err := s.probeSometimes(ctx); err != nil {
+func (r *Relay) roll(ctx context.Context, s *session, src source, most int, m mode) (pass, error) {
+	if err := s.lookSometimes(ctx); err != nil {
 		return pass{}, err
 	}
-	x := &roller{r: r, s: s, src: src, mode: m, hand: r.newHand(ctx, workers), open: true, more: true}
+	x := &roller{r: r, s: s, src: src, mode: m, hand: r.newHand(ctx, most), open: true, more: true}
 	defer x.hand.cancel(nil)
 	x.tick = time.NewTicker(max(min(flushEvery, r.grace()/2, r.opts.Lease/6), time.Millisecond))
 	defer x.tick.Stop()
@@ -71,10 +77,15 @@ func (r *Relay) roll(ctx context.Context, s *session, src source, workers int, m
 
 func (x *roller) run(ctx context.Context) error {
 	for {
+		if err := x.s.lookSometimes(ctx); err != nil && ctx.Err() == nil { // what goes on for long must not miss what becomes due meanwhile
+			x.r.log.Warn("look for work failed", "error", err)
+		}
 		t := x.next(ctx)
 		keep, cancel := x.r.detached(ctx, x.s)
+		start := x.r.now().mono
 		err := x.src.turn(keep, t)
 		cancel()
+		x.r.settled(t, x.r.now().mono-start, err)
 		if err != nil {
 			x.hand.stop(nil)
 			x.open = false
@@ -96,10 +107,16 @@ func (x *roller) run(ctx context.Context) error {
 // next is the turn to take now.
 func (x *roller) next(ctx context.Context) *turn {
 	all, left, halted := x.hand.collect()
+	all, later := x.r.portion(all)
+	x.hand.putOff(later)
+	left, x.later = left+len(later), len(later) > 0
 	x.open = x.open && !halted && ctx.Err() == nil
-	t := &turn{ended: all, empty: left == 0}
+	t := &turn{ended: all, empty: left == 0, slow: x.hand.slowOnes()}
 	if x.open && (left == 0 || x.more && !x.alone && left <= x.r.opts.Batch) {
-		t.room = x.r.opts.Batch // so that two batches at most are in hand
+		t.room = x.r.opts.Batch // so that two batches are in hand; beside mountains more are taken
+		if x.alone {
+			t.room = min(t.room, fewAlone)
+		}
 	}
 	return t
 }
@@ -116,7 +133,12 @@ func (x *roller) account(t *turn) {
 		}
 	}
 	x.p.handed += len(t.buried)
-	x.p.published += r.tell(t.ended)
+	r.counts.drained.Add(int64(countRecorded(t.ended) + len(t.buried)))
+	n := r.tell(t.ended)
+	x.p.published += n
+	if n > 0 && r.feeds() {
+		r.o.WakeFollowers()
+	}
 	r.tell(t.buried)
 	if len(t.batch) > 0 {
 		r.claimed(len(t.batch))

@@ -4,16 +4,31 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/sqloutbox/sqloutbox/internal/txn"
 )
 
 // Run hands events on until ctx ends. Then it finishes the hand-over under way, records it, hands the lease over at
-// once, and returns nil; ErrStuck if the publisher did not return in time (the lease then ends by itself).
+// once, and returns nil.
 //
-// It returns an error at once if the database will never do: of the wrong kind, too old, read-only, without the
-// schema. A database that is away, at the start or later, is waited for; nothing is lost meanwhile.
+// It is how a service runs a relay. Only Run makes the start-up check (Outbox.Check), is woken by InTx and Outbox.Wake,
+// runs what other releases have left to its Handlers, and, each PurgeEvery, deletes what Retention and DeadRetention no longer
+// keep. A database that is away, at the start or
+// later, is waited for; nothing is lost meanwhile.
+//
+// Errors:
+//   - ErrRunning: Run, RunOnce or Drain is under way.
+//   - What the start-up check says, at once, if the database will never do: of the wrong kind, too old, read-only, without
+//     the schema (outbox.ErrSchema), its numbering behind (outbox.ErrSequenceBehind).
+//   - ErrOrder: a relay of another order works. Its next sign of life tells, up to a third of its Lease away. One that was
+//     killed gives none: it is waited for until its Lease is over, and is no error.
+//   - ErrTopicPaused: a single topic is paused, in OrderTotal.
+//   - ErrHandlerRetired, ErrHandlerRenamed: one of its Handlers has a name, or a topic, that it can't have.
+//   - ErrFeed: the outbox has a feed, and this relay would publish past it.
+//   - ErrStuck: ctx has ended, and the publisher did not return in time. What the relay owns becomes free when its Lease
+//     is over.
 func (r *Relay) Run(ctx context.Context) error {
 	if !r.running.TryLock() {
 		return fmt.Errorf("run relay: %w", ErrRunning)
@@ -25,6 +40,7 @@ func (r *Relay) Run(ctx context.Context) error {
 	}
 	purging := r.startPurge(ctx)
 	defer purging()
+	defer r.startServing(ctx)()
 	_, err := r.work(ctx, forever)
 	if err != nil {
 		return fmt.Errorf("run relay: %w", err)
@@ -33,7 +49,11 @@ func (r *Relay) Run(ctx context.Context) error {
 }
 
 // RunOnce makes one pass, over one batch at most, and answers how many events were published. Where another relay owns
-// the lease there is nothing for this one to do: 0 and no error.
+// the lease there is nothing for this one to do: 0 and no error. It registers and gives back what it took, and does
+// nothing else that Run does: no start-up check, no waking, no purge, nothing of what other releases have left to Handlers.
+//
+// Errors: ErrRunning, ErrOrder (after as long as in Run), ErrTopicPaused, ErrFeed, ErrHandlerRetired, ErrHandlerRenamed,
+// ErrStuck if the publisher did not return in time, that of ctx, or what the database says: one that is away is not waited for.
 func (r *Relay) RunOnce(ctx context.Context) (int, error) {
 	if !r.running.TryLock() {
 		return 0, fmt.Errorf("run once: %w", ErrRunning)
@@ -48,7 +68,11 @@ func (r *Relay) RunOnce(ctx context.Context) (int, error) {
 
 // Drain makes passes until nothing is due and answers how many events this relay published. Events that wait for their
 // next try, are put off by Delay, or are held by a dead letter are not due. If another relay owns the lease, Drain
-// waits while that one works. An unavailable destination ends it with the publisher's error.
+// waits while that one works. It is for tests, scripts and the end of a batch job, and no way to run a service: like
+// RunOnce it makes no start-up check, is not woken, does not purge, and runs nothing of what other releases have left to
+// Handlers.
+//
+// Errors: those of RunOnce, and the publisher's own if it says that the destination is unavailable (one handler's is no error).
 func (r *Relay) Drain(ctx context.Context) (int, error) {
 	if !r.running.TryLock() {
 		return 0, fmt.Errorf("drain: %w", ErrRunning)
@@ -62,6 +86,13 @@ func (r *Relay) Drain(ctx context.Context) (int, error) {
 		return n, fmt.Errorf("drain: %w", err)
 	}
 	return n, nil
+}
+
+// endsRun reports whether an error is one that waiting does not mend.
+func endsRun(err error) bool {
+	return slices.ContainsFunc([]error{ErrOrder, ErrTopicPaused, ErrFeed, ErrHandlerRetired, ErrHandlerRenamed}, func(final error) bool {
+		return errors.Is(err, final)
+	})
 }
 
 // work runs session after session until the mode says that it is over.
@@ -83,7 +114,7 @@ func (r *Relay) work(ctx context.Context, m mode) (int, error) {
 			}
 		case ctx.Err() != nil:
 			return sum, nilUnless(m != forever, ctx.Err())
-		case err != nil && m != forever && !errors.Is(err, ErrLeaseLost):
+		case endsRun(err), err != nil && m != forever && !errors.Is(err, ErrLeaseLost):
 			return sum, err
 		case err != nil:
 			r.log.Warn("session ended", "error", err)
@@ -107,6 +138,11 @@ func (r *Relay) stuckEnd() <-chan struct{} {
 
 // oneSession registers, works, and leaves everything tidy.
 func (r *Relay) oneSession(ctx context.Context, m mode) (n int, over bool, err error) {
+	if r.handlers != nil {
+		if err := r.handlers.Announce(ctx); err != nil {
+			return 0, false, err
+		}
+	}
 	s, err := r.register(ctx)
 	if err != nil {
 		return 0, false, err
@@ -115,30 +151,40 @@ func (r *Relay) oneSession(ctx context.Context, m mode) (n int, over bool, err e
 		keep, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.bookkeeping())
 		defer cancel()
 		if errors.Is(err, ErrStuck) {
-			s.close(keep, true) // never free a lease under a running hand-over: it ends by itself
+			s.abandon() // never free a lease under a running hand-over
 			return
 		}
 		s.release(keep)
 	}()
-	if r.opts.Order == OrderNone {
+	switch r.opts.Order {
+	case OrderNone:
 		n, err = r.none(ctx, s, m)
 		return n, true, err
+	case OrderPerKey:
+		n, err = r.perKey(ctx, s, m)
+		return n, true, err
 	}
+	return r.oneOwner(ctx, s, m)
+}
+
+// oneOwner stands by until the lease is the session's, and works for as long as it is.
+func (r *Relay) oneOwner(ctx context.Context, s *session, m mode) (n int, over bool, err error) {
 	for ctx.Err() == nil {
 		if r.stuck.any() != nil {
 			return n, false, errPublisherStuck // what is stuck here must not be handed out here again
 		}
 		left, err := s.acquire(ctx)
+		owns, _ := s.owned()
 		switch {
 		case txn.IsUnknown(err):
 			s.mayOwn = true // a further try tells, and takes what is ours already
-			r.pause(ctx, s, jitter(20*time.Millisecond), false)
+			r.waitFor(ctx, s, jitter(20*time.Millisecond), false)
 			continue
 		case err != nil:
 			return n, false, err
-		case s.ownedToken() != 0:
-			k, err := r.total(ctx, s, m)
-			return n + k, err == nil, err
+		case owns:
+			n, err = r.total(ctx, s, m)
+			return n, err == nil, err
 		case m == once:
 			return n, true, nil
 		case m == dry:
@@ -154,41 +200,9 @@ func (r *Relay) oneSession(ctx context.Context, m mode) (n int, over bool, err e
 	return n, true, nil
 }
 
-// standBy waits as a follower: until the owner's lease would end, but looking now and then whether it was given back.
-func (r *Relay) standBy(ctx context.Context, s *session, left time.Duration) {
-	r.pause(ctx, s, min(left+time.Millisecond, jitter(r.opts.PollMax)), false)
-}
-
-// nothingDue asks for the events that the owner has still to hand on.
-func (s *session) nothingDue(ctx context.Context) (bool, error) {
-	signs, err := s.probeNow(ctx)
-	return signs.pending > 0, err
-}
-
-// awaitDatabase makes the start-up checks, waiting for a database that is away.
-func (r *Relay) awaitDatabase(ctx context.Context) error {
-	var idle idleWait
-	for {
-		check, cancel := r.bounded(ctx)
-		err := r.own.Check(check)
-		away := check.Err() != nil
-		cancel()
-		if err == nil || ctx.Err() != nil {
-			return nil
-		}
-		if c := r.d.Classify(err); !away && (!c.Retryable() || isReadOnly(c)) {
-			return err
-		}
-		r.log.Warn("the database is away", "error", err)
-		sleep(ctx, idle.afterError())
+func nilUnless(cond bool, err error) error {
+	if cond {
+		return err
 	}
-}
-
-func sleep(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
-	}
+	return nil
 }

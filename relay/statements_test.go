@@ -1,25 +1,58 @@
 package relay
 
 import (
+	"strings"
 	"testing"
 
+	"github.com/sqloutbox/sqloutbox/internal/delivery"
 	"github.com/sqloutbox/sqloutbox/internal/golden"
+	"github.com/sqloutbox/sqloutbox/internal/registry"
 )
 
 func TestStatementsAreHeldInGoldenFiles(t *testing.T) {
+	rows := func(statement, row string) string { return strings.Replace(statement, "{rows}", row+", "+row, 1) }
+	inHand := func(statement string) string {
+		return strings.Replace(statement, "{aside}", " AND NOT (seq >= ? AND seq <= ?)", 1)
+	}
 	golden.Check(t, map[string]string{
 		"insertRelay": insertRelay, "beatRelay": beatRelay, "deleteRelay": deleteRelay,
-		"deadRelays": deadRelays, "deleteDead": deleteDead, "lockRelay": lockRelay, "takeRelay": takeRelay,
-		"insertLease": insertLease, "lookLease": lookLease, "lockLease": lockLease, "takeLease": takeLease,
-		"extendLease": extendLease, "freeLease": freeLease, "freeUnknown": freeUnknown, "readClock": readClock,
-		"makeCrash": makeCrash, "crashes": crashes, "countSuspects": countSuspects, "explainCrash": explainCrash, "suspectList": suspectList, "lockEvent": lockEvent, "chargeEvent": chargeEvent, "chargeDead": chargeDead,
-		"lookPending": lookPending, "lookBeside": lookBeside, "probe": probe, "oldestDead": oldestDead, "dueScheduled": dueScheduled,
+		"beatOwner": beatOwner, "otherOrder": otherOrder, "fallenRelays": fallenRelays, "stillFallen": stillFallen,
+		"freeLeases": freeLeases, "lockRelay": lockRelay, "lockOwn": lockOwn, "takeRelay": takeRelay,
+		"lookLease": lookLease, "lockLease": lockLease, "takeLease": takeLease,
+		"extendLease": extendLease, "readClock": readClock,
+		"makeCrash": makeCrash, "crashes": crashes, "insertCrash": insertCrash, "countSuspects": countSuspects, "explainCrash": explainCrash,
+		"suspectList": suspectList, "lockEvent": lockEvent, "chargeEvent": chargeEvent,
+		"lookPending": inHand(lookPending), "probe": probe, "oldestDead": oldestDead, "dueScheduled": dueScheduled,
 		"promote": promote, "park": park,
 		"fence": fence, "settleDelete": settleDelete, "settleKeep": settleKeep, "settleFailed": settleFailed,
-		"settleDead": settleDead,
-		"claimable":  claimable, "claimList": claimList, "correctAttempts": correctAttempts, "putOff": putOff,
-		"buryClaimed": buryClaimed, "extendClaimed": extendClaimed, "claimedDelete": claimedDelete,
+		"bury": bury, "freeClaimed": freeClaimed,
+		"readPauses": readPauses, "pausedEvents": pausedEvents, "pauseList": pauseList, "resumeList": resumeList,
+		"behindAny": behindAny, "waitingAny": waitingAny, "heldAny": heldAny, "dropHeld": dropHeld,
+		"insertHeld": rows(insertHeld, heldRow), "heldBySeqs": heldBySeqs, "deleteHeld": deleteHeld, "heldState": heldState,
+		"heldKeys": heldKeys, "nextHeld": nextHeld, "putBehind": putBehind, "letGoList": letGoList,
+		"waitFailed": waitFailed, "group": group,
+		"lookKeys": inHand(lookKeys), "lookKeysFromTo": inHand(lookKeysFromTo), "lockMisplaced": lockMisplaced,
+		"setPartition": setPartition, "waitAside": waitAside, "waitStuck": waitStuck,
+		"dueWaiting": dueWaiting, "retry": retry, "probeKeys": probeKeys, "heldPage": heldPage, "deadPage": deadPage, "asidePage": asidePage,
+		"firstPending": firstPending,
+		"lookAtKeys":   lookAtKeys, "lookPast": strings.Replace(lookPast, "{beside}", "?, ?", 1),
+		"unplaced": unplaced, "misfits": misfits,
+		"insertPartitions": rows(insertPartitions, partitionRow), "freePartitions": freePartitions, "takePartitions": takePartitions,
+		"givePartitions": givePartitions, "ownPartitions": ownPartitions,
+		"claimable": claimable, "claimList": claimList, "correctAttempts": correctAttempts, "putOff": putOff,
+		"extendClaimed": extendClaimed, "claimedDelete": claimedDelete,
 		"claimedKeep": claimedKeep, "claimedFailed": claimedFailed, "claimedDead": claimedDead,
-		"claimedBack": claimedBack, "countClaimed": countClaimed,
+		"claimedBack": claimedBack, "lockClaimed": lockClaimed, "postpone": postpone, "outstandingAny": outstandingAny,
+		"unnumbered": unnumbered, "unnumberedClaimed": unnumberedClaimed, "settleNumbered": settleNumbered, "claimedNumbered": claimedNumbered,
+		"needed": needed, "countHandlers": countHandlers, "beginDelivery": beginDelivery, "newDelivery": newDelivery,
+		"endDelivery": endDelivery, "readDelivery": readDelivery, "eventState": eventState, "noteDelivery": noteDelivery,
+		"insertNote": insertNote, "dropDeliveries": delivery.Forget, "recordedBy": delivery.RecordedBy, "stillThere": stillThere,
+		"insertHandler": insertHandler, "findHandler": findHandler, "setTopics": setTopics,
+		"setReplayed": setReplayed, "nextSeq": nextSeq, "insertName": insertName, "readNames": registry.ReadNames, "decideHandler": decideHandler,
+		"keptEvents": keptEvents, "replayList": replayList,
+		"insertOutstanding": insertOutstanding, "leaveFailed": leaveFailed, "withOutstanding": withOutstanding, "outstanding": outstanding,
+		"claimDelivery": claimDelivery, "lockOutstanding": lockOutstanding, "takeBack": takeBack, "lockClaim": lockClaim, "renewClaim": renewClaim, "freeDelivery": freeDelivery, "dropOutstanding": dropOutstanding,
+		"watchedOf": watchedOf, "chargeWatched": chargeWatched,
+		"readEvent": readEvent, "wakeEvent": wakeEvent,
 	})
 }

@@ -10,6 +10,7 @@ import (
 type stuckCalls struct {
 	mu   sync.Mutex // guards the rest
 	seqs map[int64]int
+	keys map[string]int
 	free chan struct{} // closed when the last call has returned
 }
 
@@ -17,10 +18,11 @@ func (s *stuckCalls) add(events []*event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.seqs) == 0 {
-		s.seqs, s.free = make(map[int64]int), make(chan struct{})
+		s.seqs, s.keys, s.free = make(map[int64]int), make(map[string]int), make(chan struct{})
 	}
 	for _, e := range events {
 		s.seqs[e.msg.Seq]++
+		s.keys[e.msg.Key]++
 	}
 }
 
@@ -30,6 +32,9 @@ func (s *stuckCalls) remove(events []*event) {
 	for _, e := range events {
 		if s.seqs[e.msg.Seq]--; s.seqs[e.msg.Seq] <= 0 {
 			delete(s.seqs, e.msg.Seq)
+		}
+		if s.keys[e.msg.Key]--; s.keys[e.msg.Key] <= 0 {
+			delete(s.keys, e.msg.Key)
 		}
 	}
 	if len(s.seqs) == 0 {
@@ -41,6 +46,13 @@ func (s *stuckCalls) holds(seq int64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.seqs[seq] > 0
+}
+
+// holdsKey reports whether a call that is stuck has an event of that key.
+func (s *stuckCalls) holdsKey(key string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return key != "" && s.keys[key] > 0
 }
 
 // any is closed once no call is stuck, or nil when none is.

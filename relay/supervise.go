@@ -10,8 +10,13 @@ import (
 const flushEvery = 500 * time.Millisecond
 
 // await watches the hand until a turn is worth its while: when few events are left and more may be taken, when all
-// have ended, when outcomes have waited long enough, or when there may be news in the outbox.
+// have ended, when outcomes have waited long enough, or when there may be news in the outbox. What was left by the last turn
+// has waited long enough.
 func (x *roller) await(ctx context.Context) {
+	if x.later && ctx.Err() == nil && !x.s.isLost() {
+		x.src.keep(ctx, x.hand)
+		return
+	}
 	low := 0
 	var wake chan struct{}
 	var poll <-chan time.Time
@@ -51,6 +56,9 @@ func (x *roller) watch(ctx context.Context, low int, enough func(done int) bool,
 		case <-h.news:
 		case <-x.tick.C:
 			h.giveUp(limit)
+			if r.opts.Order == OrderPerKey {
+				h.shed(flushEvery)
+			}
 			x.src.keep(context.WithoutCancel(ctx), h)
 		case <-wake:
 			x.more = true
@@ -79,7 +87,7 @@ func (x *roller) watch(ctx context.Context, low int, enough func(done int) bool,
 // detached is a context for bookkeeping: it outlives ctx, and ends when nothing can be recorded in time any more.
 func (r *Relay) detached(ctx context.Context, s *session) (context.Context, context.CancelFunc) {
 	limit := max(s.deadline.left(), 2*time.Second)
-	if s.ownedToken() == 0 {
+	if owns, _ := s.owned(); !owns {
 		limit = max(r.opts.Lease, limit) // claims have deadlines of their own, and late outcomes are refused
 	}
 	if ctx.Err() != nil {

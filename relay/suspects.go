@@ -4,10 +4,13 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/sqloutbox/sqloutbox/dialect"
+	"github.com/sqloutbox/sqloutbox/internal/owners"
+	"github.com/sqloutbox/sqloutbox/internal/rows"
 )
 
 // A crash with several events in hand makes all of them suspects: claimed_by of each says of which crash. A suspect is
@@ -15,13 +18,12 @@ import (
 // it, and for the crash that made it a suspect if nothing else has explained that one yet. Events that merely shared
 // the batch are charged nothing. The crash itself stays as a row among the relays until its suspects are through.
 const (
-	markSuspect  = "!!" // and the id of the crash
-	markedBefore = "!"  // a culprit whose crashes are all counted
-
 	// By primary key.
-	makeCrash     = `UPDATE {relays} SET order_name = 'crash', token = 0, until_ms = 0, in_hand = ?, version = version + 1 WHERE id = ?`
+	makeCrash = `UPDATE {relays} SET order_name = '` + owners.Crash + `', token = 0, until_ms = 0, in_hand = ?, version = version + 1
+WHERE id = ?`
 	explainCrash  = `UPDATE {relays} SET in_hand = ?, version = version + 1 WHERE id = ?`
-	crashes       = `SELECT id FROM {relays} WHERE order_name = 'crash'`
+	crashes       = `SELECT id FROM {relays} WHERE order_name = '` + owners.Crash + `' AND until_ms <= {clock}`
+	insertCrash   = `INSERT INTO {relays} (id, order_name, until_ms, in_hand) VALUES (?, '` + owners.Crash + `', {clock} + 86400000, ?)`
 	countSuspects = `SELECT COUNT(*) FROM {events} WHERE seq IN ({list}) AND claimed_by = ?`
 	suspectList   = `{update_events} SET claimed_by = ? WHERE seq IN ({list}) AND state = 0 AND claimed_by = ''`
 )
@@ -32,12 +34,10 @@ type crash struct {
 	Explained bool    `json:"explained,omitempty"` // by an event that did it again alone
 }
 
-func (e *event) suspect() bool { return strings.HasPrefix(e.by, markedBefore) }
-
 // alone: a suspect goes by itself, and so does a row that can't be read; with one attempt only, the first crash must
 // name its culprit, so every event does.
 func (r *Relay) alone(e *event) bool {
-	return r.opts.MaxAttempts == 1 || e.broken != nil || e.suspect()
+	return r.single || e.broken != nil || e.suspect()
 }
 
 // choose cuts a batch so that what must go alone does so, with nothing else in hand.
@@ -57,16 +57,20 @@ func (r *Relay) choose(batch []*event, empty bool) (chosen []*event, alone bool)
 // inherit fences a former owner, and finds out what its crash means. buried is the culprit if this made it a dead
 // letter.
 func (r *Relay) inherit(ctx context.Context, tx dialect.Tx, owner string) (buried []ended, err error) {
-	var text string
-	var version int64
-	err = queryRow(ctx, tx, r.sql.SQL(lockRelay), []any{owner}, &text, &version)
-	if err == sql.ErrNoRows {
-		return nil, nil // it had nothing in hand and was swept away
-	}
-	if err != nil {
+	text, there, err := r.lockRelay(ctx, tx, owner)
+	if err != nil || !there { // it had nothing in hand and was swept away
 		return nil, err
 	}
+	return r.inheritFrom(ctx, tx, owner, text)
+}
+
+// inheritFrom is inherit for a row that is locked, and says what the owner had in hand.
+func (r *Relay) inheritFrom(ctx context.Context, tx dialect.Tx, owner, text string) (buried []ended, err error) {
 	had, err := decodeInHand(text)
+	if r.sessions.has(owner) { // this very process, which lives
+		_, err = rows.Exec(ctx, tx, r.sql.SQL(deleteRelay), owner)
+		return nil, err
+	}
 	if err != nil {
 		r.log.Error("what a former owner had in hand can't be read; nobody is charged", "relay", owner, "error", err)
 	}
@@ -76,14 +80,14 @@ func (r *Relay) inherit(ctx context.Context, tx dialect.Tx, owner string) (burie
 				return nil, err
 			}
 		}
-		_, err = execTx(ctx, tx, r.sql.SQL(deleteRelay), owner)
+		_, err = rows.Exec(ctx, tx, r.sql.SQL(deleteRelay), owner)
 		return buried, err
 	}
 	note, err := json.Marshal(crash{Suspects: had.Batch})
 	if err != nil {
 		return nil, err
 	}
-	if _, err := execTx(ctx, tx, r.sql.SQL(makeCrash), string(note), owner); err != nil {
+	if _, err := rows.Exec(ctx, tx, r.sql.SQL(makeCrash), string(note), owner); err != nil {
 		return nil, err
 	}
 	for part := range slicesOf(had.Batch, maxBatch) {
@@ -98,8 +102,8 @@ func (r *Relay) inherit(ctx context.Context, tx dialect.Tx, owner string) (burie
 func (r *Relay) chargeAlone(ctx context.Context, tx dialect.Tx, seq int64) (buried []ended, err error) {
 	e := &event{msg: Message{Seq: seq}, read: r.now()}
 	m := &e.msg
-	err = queryRow(ctx, tx, r.sql.SQL(lockEvent), []any{seq}, &m.ID, &m.Topic, &m.Key, &m.Attempt, &e.firstFailed, &e.by)
-	if err == sql.ErrNoRows {
+	err = rows.One(ctx, tx, r.sql.SQL(lockEvent), []any{seq}, &m.ID, &m.Topic, &m.Key, &m.Attempt, &e.firstFailed, &e.by)
+	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil // settled all the same
 	}
 	if err != nil {
@@ -113,6 +117,9 @@ func (r *Relay) chargeAlone(ctx context.Context, tx dialect.Tx, seq int64) (buri
 		}
 		if first {
 			crashes++
+			if err := r.chargeWatched(ctx, tx, seq); err != nil {
+				return nil, err
+			}
 		}
 	}
 	return r.charge(ctx, tx, e, crashes)
@@ -120,14 +127,13 @@ func (r *Relay) chargeAlone(ctx context.Context, tx dialect.Tx, seq int64) (buri
 
 // explain notes that a crash has found its culprit, and reports whether this is the first.
 func (r *Relay) explain(ctx context.Context, tx dialect.Tx, id string) (first bool, err error) {
-	var text string
-	var version int64
-	err = queryRow(ctx, tx, r.sql.SQL(lockRelay), []any{id}, &text, &version)
-	if err == sql.ErrNoRows {
-		return false, nil
-	}
+	text, there, err := r.lockRelay(ctx, tx, id)
 	if err != nil {
 		return false, err
+	}
+	if !there { // a crash in OrderNone has no row before
+		_, err := rows.Exec(ctx, tx, r.sql.SQL(insertCrash), id, `{"explained":true}`)
+		return true, err
 	}
 	var c crash
 	if err := json.Unmarshal([]byte(text), &c); err != nil {
@@ -141,7 +147,7 @@ func (r *Relay) explain(ctx context.Context, tx dialect.Tx, id string) (first bo
 	if err != nil {
 		return false, err
 	}
-	_, err = execTx(ctx, tx, r.sql.SQL(explainCrash), string(note), id)
+	_, err = rows.Exec(ctx, tx, r.sql.SQL(explainCrash), string(note), id)
 	return true, err
 }
 
@@ -152,34 +158,34 @@ func (r *Relay) closeCrashes(ctx context.Context, tx dialect.Tx, all []ended) er
 		if !ok || x.o.recorded() == 0 {
 			continue
 		}
-		if err := r.closeCrash(ctx, tx, id); err != nil {
+		if err := r.closeCrash(ctx, tx, id, false); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (r *Relay) closeCrash(ctx context.Context, tx dialect.Tx, id string) error {
-	var text string
-	var version int64
-	err := queryRow(ctx, tx, r.sql.SQL(lockRelay), []any{id}, &text, &version)
-	if err == sql.ErrNoRows {
-		return nil
-	}
-	if err != nil {
+// closeCrash deletes the row of a crash whose suspects are through. Of one in OrderNone they are not known: it stays for
+// a day, which is over then.
+func (r *Relay) closeCrash(ctx context.Context, tx dialect.Tx, id string, over bool) error {
+	text, there, err := r.lockRelay(ctx, tx, id)
+	if err != nil || !there {
 		return err
 	}
 	var c crash
 	if err := json.Unmarshal([]byte(text), &c); err != nil {
 		return fmt.Errorf("decode crash %s: %w", id, err)
 	}
+	if len(c.Suspects) == 0 && !over {
+		return nil
+	}
 	for part := range slicesOf(c.Suspects, maxBatch/2) {
 		var n int
 		query, args := r.listArgs(countSuspects, part, nil, []any{markSuspect + id})
-		if err := queryRow(ctx, tx, query, args, &n); err != nil || n > 0 {
+		if err := rows.One(ctx, tx, query, args, &n); err != nil || n > 0 {
 			return err
 		}
 	}
-	_, err = execTx(ctx, tx, r.sql.SQL(deleteRelay), id)
+	_, err = rows.Exec(ctx, tx, r.sql.SQL(deleteRelay), id)
 	return err
 }

@@ -2,17 +2,9 @@ package relay
 
 import (
 	"context"
-	"errors"
 	"fmt"
-)
 
-// mode is how long a pass goes on.
-type mode int
-
-const (
-	once    mode = iota // one batch
-	dry                 // until nothing is due
-	forever             // until the context ends
+	"github.com/sqloutbox/sqloutbox/dialect"
 )
 
 // errPublisherStuck ends an ownership whose publisher does not return.
@@ -21,6 +13,15 @@ var errPublisherStuck = fmt.Errorf("give up the lease: %w", ErrStuck)
 // total works as the one owner of the outbox, in the order of insertion: one chain, one hand-over at a time. It
 // returns when the mode says so, when ctx ends, or with an error when it can't go on as the owner.
 func (r *Relay) total(ctx context.Context, s *session, m mode) (int, error) {
+	if err := r.unhold(ctx); err != nil {
+		return 0, err
+	}
+	if _, err := s.look(ctx); err != nil {
+		return 0, err
+	}
+	if topic, ok := s.pauses.topic(); ok {
+		return 0, fmt.Errorf("%w: topic %q is paused: resume it, or pause everything", ErrTopicPaused, topic)
+	}
 	return r.untilOver(ctx, s, m, func() (pass, error) {
 		if s.deadline.over() {
 			return pass{}, ErrLeaseLost
@@ -33,60 +34,30 @@ func (r *Relay) total(ctx context.Context, s *session, m mode) (int, error) {
 	})
 }
 
-// untilOver rolls again and again, waiting in between, until the mode says that it is over.
-func (r *Relay) untilOver(ctx context.Context, s *session, m mode, roll func() (pass, error)) (sum int, err error) {
-	var idle idleWait
-	refused := 0 // how many times in a row the destination was unavailable
-	for ctx.Err() == nil {
-		if s.isLost() {
-			return sum, ErrLeaseLost
+// totalSource is the outbox as its one owner works on it.
+type totalSource struct{ *session }
+
+func (totalSource) keep(context.Context, *hand) {} // the lease has a goroutine of its own
+
+// turn records outcomes, reads the next batch, and notes what is in hand then. The read comes after the outcomes in
+// the same transaction, so that it is always up to date.
+func (s totalSource) turn(ctx context.Context, t *turn) error {
+	return s.fencedTurn(ctx, t, func(ctx context.Context, tx dialect.Tx) (bool, error) {
+		if err := s.r.settle(ctx, tx, t.ended, s.r.record); err != nil {
+			return false, err
 		}
-		p, err := roll()
-		sum += p.published
-		switch {
-		case errors.Is(err, ErrLeaseLost), errors.Is(err, ErrStuck):
-			return sum, err
-		case ctx.Err() != nil:
-			return sum, nil
-		case err != nil && m != forever:
-			return sum, err
-		case err != nil:
-			r.log.Warn("pass failed", "error", err)
-			r.pause(ctx, s, idle.afterError(), false)
-		case m == once:
-			return sum, nil
-		case p.unavailable != nil && m == dry:
-			return sum, p.unavailable
-		case p.unavailable != nil:
-			refused++
-			r.pause(ctx, s, max(p.wait, jitter(backoff(r.opts.Backoff, r.opts.BackoffMax, refused))), false)
-		case !p.dry:
-			refused = 0
-		case m == dry && p.wait > 0:
-			return sum, nil
-		default:
-			refused = 0
-			if p.handed > 0 {
-				idle.reset()
-			}
-			if err := r.awaitWork(ctx, s, &idle, p.wait); err != nil {
-				r.log.Warn("look for work failed", "error", err)
-				r.pause(ctx, s, idle.afterError(), false)
-			}
-		}
-	}
-	return sum, nil
+		return s.readNext(ctx, tx, t)
+	})
 }
 
-func (r *Relay) claimed(n int) {
-	for _, h := range r.hooks.claimed {
-		h.Claimed(n)
+// readNext reads what follows, if there is room, and works out what is in hand then.
+func (s totalSource) readNext(ctx context.Context, tx dialect.Tx, t *turn) (wrote bool, err error) {
+	left := s.left(t)
+	if t.room > 0 && !s.pauses.any() {
+		if wrote, err = s.readTotal(ctx, tx, t, left.seqs()); err != nil {
+			return wrote, err
+		}
 	}
-}
-
-func nilUnless(cond bool, err error) error {
-	if cond {
-		return err
-	}
-	return nil
+	s.handOut(t, left)
+	return wrote, nil
 }

@@ -9,6 +9,7 @@ import (
 type idleWait struct {
 	wait  time.Duration
 	fails int
+	busy  int // waits for what others have in hand
 }
 
 func (w *idleWait) reset() { *w = idleWait{} }
@@ -29,9 +30,15 @@ func (w *idleWait) afterError() time.Duration {
 	return jitter(backoff(50*time.Millisecond, 5*time.Second, w.fails))
 }
 
-// pause waits for d, or until ctx or the session ends; a Wake cuts it short if byWake is set. It answers whether it
+// whileOthersWork is the wait for what is in another relay's hands: from 10 ms, doubling to Poll.
+func (w *idleWait) whileOthersWork(o Options) time.Duration {
+	w.busy++
+	return jitter(backoff(10*time.Millisecond, max(o.Poll, 10*time.Millisecond), w.busy))
+}
+
+// waitFor waits for d, or until ctx or the session ends; a Wake cuts it short if byWake is set. It answers whether it
 // was woken.
-func (r *Relay) pause(ctx context.Context, s *session, d time.Duration, byWake bool) bool {
+func (r *Relay) waitFor(ctx context.Context, s *session, d time.Duration, byWake bool) bool {
 	wake := r.wake
 	if !byWake {
 		wake = nil
@@ -52,13 +59,14 @@ func (r *Relay) pause(ctx context.Context, s *session, d time.Duration, byWake b
 // has to wait, if that is why nothing was handed over.
 func (r *Relay) awaitWork(ctx context.Context, s *session, idle *idleWait, headWait time.Duration) error {
 	if headWait <= 0 { // due, but in another relay's hands for the moment: that is not the same as nothing to do
-		r.pause(ctx, s, jitter(10*time.Millisecond), true)
+		r.waitFor(ctx, s, idle.whileOthersWork(r.opts), true)
 		return nil
 	}
+	idle.busy = 0
 	for ctx.Err() == nil && !s.isLost() {
 		wait := headWait
 		if headWait == never { // where something is held back, only a full look tells
-			signs, err := s.probeNow(ctx)
+			signs, err := s.look(ctx)
 			if err != nil {
 				return err
 			}
@@ -67,7 +75,7 @@ func (r *Relay) awaitWork(ctx context.Context, s *session, idle *idleWait, headW
 			}
 			wait = min(signs.pending, signs.scheduled)
 		}
-		if woken := r.pause(ctx, s, min(idle.next(r.opts), max(wait, time.Millisecond)), true); woken || headWait != never {
+		if woken := r.waitFor(ctx, s, min(idle.next(r.opts), max(wait, time.Millisecond)), true); woken || headWait != never {
 			return nil
 		}
 	}

@@ -61,23 +61,23 @@ func TestAWakeCutsAWaitShortAndIsNotLost(t *testing.T) {
 		r.Wake()
 		r.Wake() // coalesces, and does not block
 		start := time.Now()
-		if !r.pause(t.Context(), s, time.Hour, true) || time.Since(start) != 0 {
+		if !r.waitFor(t.Context(), s, time.Hour, true) || time.Since(start) != 0 {
 			t.Errorf("woken before the wait: it took %v", time.Since(start))
 		}
 		go func() {
 			time.Sleep(time.Second)
 			r.Wake()
 		}()
-		if !r.pause(t.Context(), s, time.Hour, true) || time.Since(start) != time.Second {
+		if !r.waitFor(t.Context(), s, time.Hour, true) || time.Since(start) != time.Second {
 			t.Errorf("woken in the wait: it took %v", time.Since(start))
 		}
 		start = time.Now()
 		r.Wake()
-		if r.pause(t.Context(), s, time.Minute, false) || time.Since(start) != time.Minute {
+		if r.waitFor(t.Context(), s, time.Minute, false) || time.Since(start) != time.Minute {
 			t.Errorf("a wait for a destination was cut short to %v", time.Since(start))
 		}
 		close(s.gone)
-		if r.pause(t.Context(), s, time.Hour, false) || time.Since(start) != time.Minute {
+		if r.waitFor(t.Context(), s, time.Hour, false) || time.Since(start) != time.Minute {
 			t.Error("the wait outlived its session")
 		}
 	})

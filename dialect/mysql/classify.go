@@ -1,39 +1,21 @@
 package mysql
 
 import (
-	"context"
-	"database/sql"
-	sqldriver "database/sql/driver"
 	"errors"
-	"io"
-	"net"
 
 	driver "github.com/go-sql-driver/mysql"
 
 	"github.com/sqloutbox/sqloutbox/dialect"
+	"github.com/sqloutbox/sqloutbox/internal/lost"
 )
 
 // Classify goes by the server's error number where it answered (MySQL and MariaDB error references), and by the kind
 // of the error where it did not. A cancelled or expired context is Other: the caller knows about it.
 func (mysql) Classify(err error) dialect.Class {
-	if err == nil {
-		return dialect.Other
-	}
 	if answer, ok := errors.AsType[*driver.MySQLError](err); ok {
 		return classOfNumber(answer.Number)
 	}
-	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		return dialect.Other
-	}
-	for _, lost := range []error{
-		driver.ErrInvalidConn, sqldriver.ErrBadConn, sql.ErrConnDone,
-		io.EOF, io.ErrUnexpectedEOF, net.ErrClosed,
-	} {
-		if errors.Is(err, lost) {
-			return dialect.Disconnected
-		}
-	}
-	if _, ok := errors.AsType[net.Error](err); ok {
+	if lost.Connection(err, driver.ErrInvalidConn) {
 		return dialect.Disconnected
 	}
 	return dialect.Other
@@ -41,7 +23,7 @@ func (mysql) Classify(err error) dialect.Class {
 
 func classOfNumber(number uint16) dialect.Class {
 	switch number {
-	case 1062: // ER_DUP_ENTRY
+	case 1062: // ER_DUP_ENTRY; which key it is stands in the message only (see SeqBehind)
 		return dialect.Duplicate
 	case 1213, // ER_LOCK_DEADLOCK; on Galera also a conflict found at COMMIT
 		1205, // ER_LOCK_WAIT_TIMEOUT

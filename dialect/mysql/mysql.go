@@ -31,9 +31,17 @@ func (mysql) Clock() string {
 func (mysql) Lock() string     { return " FOR UPDATE" }
 func (mysql) LockSkip() string { return " FOR UPDATE SKIP LOCKED" }
 
-// IgnoreDuplicate sets a column to itself. INSERT IGNORE would also hide values that are cut or out of range.
+// IgnoreDuplicate sets a column to itself. INSERT IGNORE would also hide values that are cut or out of range. It can't
+// name the key, and need not: see SeqBehind.
 func (mysql) IgnoreDuplicate(column string) string {
 	return " ON DUPLICATE KEY UPDATE " + column + " = " + column
+}
+
+// CountFirst: a row that is there and is changed counts as two, with CLIENT_FOUND_ROWS (clientFoundRows in the DSN) or
+// without; one that is set to what it is would count as one with it. (MySQL manual, 15.2.7.2 "INSERT ... ON DUPLICATE KEY
+// UPDATE Statement"; MariaDB, "INSERT ON DUPLICATE KEY UPDATE".)
+func (mysql) CountFirst(_, version string) string {
+	return " ON DUPLICATE KEY UPDATE " + version + " = " + version + " + 1"
 }
 
 // IndexHint: without fresh statistics MySQL walks the primary key when most rows are published.

@@ -16,11 +16,7 @@ import (
 
 // each runs fn with the address of an empty database on MySQL and on MariaDB.
 func each(t *testing.T, fn func(t *testing.T, address string)) {
-	for _, name := range engines.Names() {
-		if name == "mysql" || name == "mariadb" {
-			t.Run(name, func(t *testing.T) { fn(t, engines.Get(t, name).NewDatabase(t)) })
-		}
-	}
+	engines.EachOf(t, []string{"mysql", "mariadb"}, func(t *testing.T, e *engines.Engine) { fn(t, e.NewDatabase(t)) })
 }
 
 func open(t *testing.T, address string, params url.Values) *sql.DB {

@@ -9,8 +9,9 @@ import (
 	"github.com/sqloutbox/sqloutbox/internal/server"
 )
 
-// minVersion is server_version_num of PostgreSQL 10: the tables use identity columns. SKIP LOCKED came with 9.5.
-const minVersion = 100000
+// minVersion is server_version_num of PostgreSQL 11, the first with the setting jit. Identity columns came with 10, SKIP
+// LOCKED with 9.5.
+const minVersion = 110000
 
 // stateSQL: transaction_read_only is on for a standby as well as for a session whose default it is.
 const stateSQL = `
@@ -34,7 +35,7 @@ func (postgres) Check(ctx context.Context, db *sql.DB) error {
 	}
 	switch {
 	case number < minVersion:
-		return fmt.Errorf("the server is too old: PostgreSQL 10 or later is needed for identity columns and SKIP LOCKED, this is %s", text)
+		return fmt.Errorf("the server is too old: PostgreSQL 11 or later is needed for its settings of the planner, identity columns and SKIP LOCKED, this is %s", text)
 	case standby:
 		return errors.New("the server is a read-only standby: connect to the primary")
 	case readOnly:

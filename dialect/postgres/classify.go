@@ -1,52 +1,45 @@
 package postgres
 
 import (
-	"context"
-	"database/sql"
-	"database/sql/driver"
 	"errors"
-	"io"
-	"net"
+	"regexp"
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/sqloutbox/sqloutbox/dialect"
+	"github.com/sqloutbox/sqloutbox/internal/lost"
 )
 
 // Classify goes by SQLSTATE where the server answered (PostgreSQL manual, appendix A), and by the kind of the error
 // where it did not. A cancelled or expired context is Other: the caller knows about it.
 func (postgres) Classify(err error) dialect.Class {
-	if err == nil {
-		return dialect.Other
-	}
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
+		if pg.Code == uniqueViolation && primaryKey.MatchString(pg.ConstraintName) {
+			return dialect.KeyTaken
+		}
 		return classOfState(pg.Code)
 	}
 	// Before the context's errors, since connect_timeout in the DSN shows up as an expired context too.
 	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
 		return dialect.Disconnected
 	}
-	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		return dialect.Other
-	}
-	for _, lost := range []error{
-		driver.ErrBadConn, sql.ErrConnDone, pgconn.ErrConnClosed,
-		io.EOF, io.ErrUnexpectedEOF, net.ErrClosed,
-	} {
-		if errors.Is(err, lost) {
-			return dialect.Disconnected
-		}
-	}
-	if _, ok := errors.AsType[net.Error](err); ok {
+	if lost.Connection(err, pgconn.ErrConnClosed) {
 		return dialect.Disconnected
 	}
 	return dialect.Other
 }
 
+const uniqueViolation = "23505"
+
+// primaryKey matches the name that PostgreSQL gives to the constraint of a primary key, by itself and in our tables: that
+// of the table and "_pkey", with a number behind it if an older table has left that name taken. The name is a field of its
+// own of the server's answer (manual, 55.8 "Error and Notice Message Fields").
+var primaryKey = regexp.MustCompile(`_pkey[0-9]*$`)
+
 func classOfState(code string) dialect.Class {
 	switch code {
-	case "23505": // unique_violation
+	case uniqueViolation:
 		return dialect.Duplicate
 	case "40001", // serialization_failure
 		"40P01", // deadlock_detected

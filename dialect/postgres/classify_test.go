@@ -27,3 +27,15 @@ func TestClassOfEachSQLState(t *testing.T) {
 		}
 	}
 }
+
+func TestAPrimaryKeyIsKnownByTheNameThatPostgreSQLGivesIt(t *testing.T) {
+	for name, want := range map[string]dialect.Class{
+		"outbox_events_pkey": dialect.KeyTaken, "outbox_events_pkey1": dialect.KeyTaken, "app_events_pkey12": dialect.KeyTaken,
+		"outbox_events_id_key": dialect.Duplicate, "x_pkey_events_id_key": dialect.Duplicate,
+		"outbox_migrations_version_id_key": dialect.Duplicate, "pg_class_relname_nsp_index": dialect.Duplicate,
+	} {
+		if got := postgres.New().Classify(&pgconn.PgError{Code: "23505", ConstraintName: name}); got != want {
+			t.Errorf("%s: %v, want %v", name, got, want)
+		}
+	}
+}

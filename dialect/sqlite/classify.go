@@ -44,8 +44,10 @@ func (sqlite) Classify(err error) dialect.Class {
 		return dialect.Disconnected
 	}
 	switch c := code(err); c {
-	case sqliteConstraintUnique, sqliteConstraintPrimaryKey, sqliteConstraintRowID:
+	case sqliteConstraintUnique:
 		return dialect.Duplicate
+	case sqliteConstraintPrimaryKey, sqliteConstraintRowID:
+		return dialect.KeyTaken
 	case sqliteAbortRollback:
 		return dialect.Conflict
 	default:

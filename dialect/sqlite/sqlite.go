@@ -34,6 +34,10 @@ func (sqlite) IgnoreDuplicate(column string) string {
 	return " ON CONFLICT (" + column + ") DO NOTHING"
 }
 
+func (sqlite) CountFirst(key, _ string) string {
+	return " ON CONFLICT (" + key + ") DO NOTHING"
+}
+
 func (sqlite) IndexHint(index string) string { return " INDEXED BY " + index }
 
 // InTransaction tries to begin one: inside a transaction that is refused and changes nothing. An interrupted INSERT,
@@ -59,3 +63,6 @@ func (sqlite) InTransaction(ctx context.Context, e dialect.Execer) (bool, error)
 
 func (sqlite) UpdateByKey(table string) string { return "UPDATE " + table }
 func (sqlite) DeleteByKey(table string) string { return "DELETE FROM " + table }
+
+// ChangesRangesAlone: there is one writer at a time.
+func (sqlite) ChangesRangesAlone() bool { return true }

@@ -34,3 +34,26 @@ func TestTheProgramPublishesItsEvent(t *testing.T) {
 		t.Errorf("%v\n%s, want %s", err, out, want)
 	}
 }
+
+func TestTheReadmeShowsTheseSnippets(t *testing.T) {
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	source, err := os.ReadFile("snippets.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	snippets := strings.Split(string(source), "\t// README: ")[1:]
+	if len(snippets) != 3 {
+		t.Errorf("there are %d snippets", len(snippets))
+	}
+	for _, s := range snippets {
+		name, text, _ := strings.Cut(s, "\n")
+		text, _, _ = strings.Cut(text, "\t// end\n")
+		text = strings.ReplaceAll("\n"+text, "\n\t", "\n")
+		if !strings.Contains(string(readme), "```go"+text+"```") {
+			t.Errorf("README.md does not show the snippet %q as it is", name)
+		}
+	}
+}

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/sqloutbox/sqloutbox/internal/rows"
 )
 
 // databasePrefix begins the name of every database made here, so that Down can tell them from others.
@@ -78,7 +80,7 @@ func (e *Engine) drop(ctx context.Context, name string) error {
 // killSessions does on MySQL and MariaDB what WITH (FORCE) does on PostgreSQL: there a DROP waits for every
 // transaction that has used one of the tables.
 func killSessions(ctx context.Context, db *sql.DB, name string) error {
-	ids, err := column[int64](ctx, db, "SELECT id FROM information_schema.processlist WHERE db = ?", name)
+	ids, err := rows.Column[int64](ctx, db, "SELECT id FROM information_schema.processlist WHERE db = ?", name)
 	if err != nil {
 		return err
 	}
@@ -99,7 +101,7 @@ func (e *Engine) dropLeftOvers(ctx context.Context) error {
 	if e.Name == "postgres" {
 		query = "SELECT datname FROM pg_database"
 	}
-	names, err := column[string](ctx, db, query)
+	names, err := rows.Column[string](ctx, db, query)
 	if err != nil {
 		return fmt.Errorf("list databases: %w", err)
 	}

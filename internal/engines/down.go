@@ -1,15 +1,17 @@
 package engines
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 )
 
 // Down stops the servers that were started here for the engines named, or for all of Names, and drops the databases
-// that killed tests left. A server that a variable names is not ours and is left alone. No test may be running.
+// that killed tests left, in Dir and in DiskDir. A server that a variable names is not ours and is left alone. No test may be running.
 func Down(ctx context.Context, names ...string) error {
 	if len(names) == 0 {
 		names = Names()
@@ -20,8 +22,10 @@ func Down(ctx context.Context, names ...string) error {
 			continue
 		}
 		p, err := productOf(name)
-		if err == nil {
-			err = down(ctx, p)
+		for _, dir := range slices.Compact([]string{Dir(), cmp.Or(os.Getenv(DirVariable), DiskDir())}) {
+			if err == nil {
+				err = down(ctx, dir, p)
+			}
 		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("stop %s: %w", name, err))
@@ -30,10 +34,13 @@ func Down(ctx context.Context, names ...string) error {
 	return errors.Join(errs...)
 }
 
-func down(ctx context.Context, p product) error {
-	h, err := openHome(p)
+func down(ctx context.Context, dir string, p product) error {
+	h, err := openHomeIn(dir, p)
 	if err != nil {
 		return err
+	}
+	if dir == memoryDir() {
+		defer os.RemoveAll(h.dir) // memory is not kept for the next time
 	}
 	unlock, err := h.lock(ctx)
 	if err != nil {

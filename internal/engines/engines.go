@@ -6,7 +6,7 @@
 //
 // Servers outlive the process that started them. They are started once, found again by later runs and by other
 // processes at the same time, started again when they have died, and stopped by Down. They listen on 127.0.0.1 alone,
-// and their commits are as durable as in production.
+// and have the settings of production, those of durability too; where their data is says Dir.
 package engines
 
 import (

@@ -29,12 +29,10 @@ type record struct {
 	Container string `json:"container,omitempty"`
 }
 
-// openHome makes the directory. OUTBOX_TEST_STATE names another parent.
-func openHome(p product) (home, error) {
-	parent := os.Getenv("OUTBOX_TEST_STATE")
-	if parent == "" {
-		parent = fmt.Sprintf("/var/tmp/sqloutbox-engines-%d", os.Getuid())
-	}
+// openHome makes the directory in Dir.
+func openHome(p product) (home, error) { return openHomeIn(Dir(), p) }
+
+func openHomeIn(parent string, p product) (home, error) {
 	h := home{dir: filepath.Join(parent, p.name), product: p}
 	for _, dir := range []string{parent, h.dir} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -48,7 +49,7 @@ func ownServer(t *testing.T, name string) home {
 		t.Skipf("%s is set: the server is not ours to kill", p.variable)
 	}
 	// Not TempDir: it may be below a directory that is closed to the server's user.
-	dir, err := os.MkdirTemp("/var/tmp", "sqloutbox-test-")
+	dir, err := os.MkdirTemp(filepath.Dir(Dir()), "sqloutbox-test-")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +57,7 @@ func ownServer(t *testing.T, name string) home {
 	if err := os.Chmod(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv("OUTBOX_TEST_STATE", dir)
+	t.Setenv(DirVariable, dir)
 	h, err := openHome(p)
 	if err != nil {
 		t.Fatal(err)

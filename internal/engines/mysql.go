@@ -16,8 +16,9 @@ func mysql() product {
 		users:    []string{"mysql"},
 		stop:     syscall.SIGTERM,
 		advice:   "install MySQL 8.0 or newer (its server program is mysqld), or mmdebstrap",
-		settings: append(innodbSettings(), "--mysqlx=OFF"),
-		find:     findMySQL,
+		settings: append(innodbSettings(), "--mysqlx=OFF",
+			"--max-binlog-size=64M", "--binlog-expire-logs-seconds=600"), // it may be in memory
+		find: findMySQL,
 		create: func(p programs, data string) []string {
 			return append(p.create, "--initialize-insecure", "--datadir="+data)
 		},

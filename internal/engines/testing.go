@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 )
@@ -12,9 +13,24 @@ import (
 // subtest with advice.
 func Each(t *testing.T, fn func(t *testing.T, e *Engine)) {
 	t.Helper()
-	for _, name := range Names() {
-		t.Run(name, func(t *testing.T) { fn(t, Get(t, name)) })
+	EachOf(t, Names(), fn)
+}
+
+// EachOf is Each for a test of these engines alone. Where ENGINES leaves one out its subtest is skipped, and says so.
+func EachOf(t *testing.T, names []string, fn func(t *testing.T, e *Engine)) {
+	t.Helper()
+	for _, name := range names {
+		t.Run(name, func(t *testing.T) { fn(t, One(t, name)) })
 	}
+}
+
+// One is Get for a test of that engine alone. It skips the test, and says so, where ENGINES narrows the run to others.
+func One(t testing.TB, name string) *Engine {
+	t.Helper()
+	if !slices.Contains(Names(), name) {
+		t.Skipf("ENGINES leaves %s out", name)
+	}
+	return Get(t, name)
 }
 
 // Get returns the engine, up. It fails the test with advice if the engine cannot be had.

@@ -26,7 +26,7 @@ func overServers(t *testing.T, fn func(t *testing.T, d *database, order relay.Or
 		if name == "sqlite" {
 			continue // TestARelayWaitsForALockedFile
 		}
-		for _, order := range []relay.Order{relay.OrderTotal, relay.OrderNone} {
+		for _, order := range orders() {
 			t.Run(name+"/"+order.String(), func(t *testing.T) {
 				t.Parallel()
 				fn(t, newDatabase(t, engines.Get(t, name)), order)
@@ -58,7 +58,7 @@ func TestARelayGoesOnAfterItsConnectionsWereCut(t *testing.T) {
 		rc := newReceiver(t, nil)
 		f := newFleet(t, url, rc, quickOptions(order))
 		r := f.start()
-		stop := d.trickle(t, 5*time.Millisecond)
+		stop := d.trickle(t, 5*time.Millisecond, 1)
 		for range 3 {
 			from := rc.count()
 			eventually(t, 20*time.Second, "events arrive", func() bool { return rc.count() >= from+50 })
@@ -91,7 +91,7 @@ func TestARelayGoesOnAfterItsConnectionsWereSwallowed(t *testing.T) {
 		rc := newReceiver(t, nil)
 		f := newFleet(t, url, rc, quickOptions(order))
 		f.startAll(2)
-		stop := d.trickle(t, 5*time.Millisecond)
+		stop := d.trickle(t, 5*time.Millisecond, 1)
 		eventually(t, 20*time.Second, "events arrive", func() bool { return rc.count() >= 50 })
 		p.swallow()
 		quiet(t, rc)
@@ -119,7 +119,7 @@ func TestARelayGoesOnAfterItsConnectionsWereSwallowed(t *testing.T) {
 
 // What an outage is to a server, a lock that somebody keeps is to a file.
 func TestARelayWaitsForALockedFile(t *testing.T) {
-	for _, order := range []relay.Order{relay.OrderTotal, relay.OrderNone} {
+	for _, order := range orders() {
 		t.Run(order.String(), func(t *testing.T) {
 			t.Parallel()
 			for _, name := range engines.Names() {

@@ -56,13 +56,18 @@ func eachEngine(t *testing.T, fn func(t *testing.T, d *database)) {
 	}
 }
 
+// orders are all that a relay may work in.
+func orders() []relay.Order {
+	return []relay.Order{relay.OrderTotal, relay.OrderPerKey, relay.OrderNone}
+}
+
 // eachOrder runs fn on all engines and in every order at once.
 func eachOrder(t *testing.T, fn func(t *testing.T, d *database, order relay.Order)) {
 	t.Helper()
 	for _, name := range engines.Names() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			for _, order := range []relay.Order{relay.OrderTotal, relay.OrderNone} {
+			for _, order := range orders() {
 				t.Run(order.String(), func(t *testing.T) {
 					t.Parallel()
 					fn(t, newDatabase(t, engines.Get(t, name)), order)
@@ -90,14 +95,29 @@ func (d *database) number(t *testing.T, query string) int64 {
 	return n
 }
 
-// fill writes n events in transactions of up to 500, and answers their ids in the order of insertion.
+// ofKeys are n events, of so many keys by turns, with ids prefix-0, prefix-1, …
+func ofKeys(prefix string, n, keys int) []outbox.Event {
+	events := make([]outbox.Event, n)
+	for i := range events {
+		events[i] = outbox.Event{ID: fmt.Sprint(prefix, "-", i), Topic: "t", Key: key(i % keys)}
+	}
+	return events
+}
+
+// fill writes n events of seven keys.
 func (d *database) fill(t *testing.T, n int) []string {
+	t.Helper()
+	return d.fillKeys(t, n, 7)
+}
+
+// fillKeys writes n events in transactions of up to 500, and answers their ids in the order of insertion.
+func (d *database) fillKeys(t *testing.T, n, keys int) []string {
 	t.Helper()
 	var ids []string
 	for len(ids) < n {
 		events := make([]outbox.Event, min(500, n-len(ids)))
 		for i := range events {
-			events[i] = outbox.Event{Topic: "t", Key: fmt.Sprint("k", i%7), Payload: fmt.Append(nil, "event ", len(ids)+i)}
+			events[i] = outbox.Event{Topic: "t", Key: key(i % keys), Payload: fmt.Append(nil, "event ", len(ids)+i)}
 		}
 		ids = append(ids, d.write(t, events...)...)
 	}

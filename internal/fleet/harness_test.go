@@ -24,6 +24,10 @@ type fleet struct {
 	options relay.Options
 	dialect string // in place of the URL's own
 
+	handlers []string // of the processes that are started next; see handlersOf
+	attempts int      // of each handler
+	feed     bool     // the outbox has one
+
 	mu   sync.Mutex // guards all
 	all  []*process
 	done bool
@@ -98,7 +102,8 @@ func (f *fleet) start() *process {
 	}
 	p := &process{name: fmt.Sprintf("relay%d", len(f.all)+1), ended: make(chan struct{})}
 	config, err := json.Marshal(processConfig{
-		Name: p.name, URL: f.url, Dialect: f.dialect, Receiver: f.rc.address, Options: f.options,
+		Name: p.name, URL: f.url, Dialect: f.dialect, Receiver: f.rc.address, Handlers: f.handlers, Attempts: f.attempts,
+		Feed: f.feed, Options: f.options,
 	})
 	if err != nil {
 		f.t.Error(err)
@@ -209,22 +214,29 @@ func (p *process) stopped(t *testing.T) processReport {
 // stopAll stops what still runs, all at once, and answers the sum of refused outcomes.
 func (f *fleet) stopAll() (refused int64) {
 	f.t.Helper()
-	f.mu.Lock()
-	all := f.all
-	f.mu.Unlock()
-	var running []*process
-	for _, p := range all {
-		select {
-		case <-p.ended:
-		default:
-			p.signal(syscall.SIGTERM)
-			running = append(running, p)
-		}
+	running := f.running()
+	for _, p := range running {
+		p.signal(syscall.SIGTERM)
 	}
 	for _, p := range running {
 		refused += p.stopped(f.t).Refused
 	}
 	return refused
+}
+
+// running are the processes that have not ended.
+func (f *fleet) running() []*process {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var running []*process
+	for _, p := range f.all {
+		select {
+		case <-p.ended:
+		default:
+			running = append(running, p)
+		}
+	}
+	return running
 }
 
 // wantSilence fails the test if any relay logged anything: they log warnings and errors.

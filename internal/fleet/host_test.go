@@ -19,7 +19,7 @@ func hostTime(t *testing.T) time.Duration {
 	t.Helper()
 	text := os.Getenv("OUTBOX_TEST_HOST_TIME")
 	if text == "" {
-		return 5 * time.Second
+		return 3 * time.Second
 	}
 	d, err := time.ParseDuration(text)
 	if err != nil {
@@ -32,7 +32,7 @@ func hostTime(t *testing.T) time.Duration {
 // measured.
 func TestTheHostsWritersAreNotDisturbed(t *testing.T) {
 	engines.Each(t, func(t *testing.T, e *engines.Engine) {
-		for _, order := range []relay.Order{relay.OrderNone, relay.OrderTotal} {
+		for _, order := range orders() {
 			t.Run(order.String(), func(t *testing.T) { undisturbed(t, newDatabase(t, e), order) })
 		}
 	})

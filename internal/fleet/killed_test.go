@@ -12,15 +12,10 @@ import (
 
 // Each kill falls on the relay that hands an event over: half of them before it has the answer, half a moment later.
 func TestNothingIsLostWhenRelaysAreKilledAtRandom(t *testing.T) {
+	t.Parallel()
 	const events, kills, relays = 5000, 20, 3
 	eachOrder(t, func(t *testing.T, d *database, order relay.Order) {
-		seed := uint64(time.Now().UnixNano())
-		rnd := rand.New(rand.NewPCG(seed, 2))
-		t.Logf("seed %d", seed)
-		points := make(map[int]bool) // at which count of arrivals
-		for len(points) < kills {
-			points[1+rnd.IntN(events-1)] = true
-		}
+		points := killPoints(t, kills, events-1) // at which count of arrivals
 		var f *fleet
 		var arrived atomic.Int64
 		killed := make(chan struct{}, kills)
@@ -41,9 +36,7 @@ func TestNothingIsLostWhenRelaysAreKilledAtRandom(t *testing.T) {
 			}
 			return answer{}
 		})
-		// A destination that needs the order whatever happens refuses old tokens: a relay that was suspended by a
-		// busy machine between its look at the deadline and the hand-over would break it otherwise.
-		rc.fenced = order == relay.OrderTotal
+		rc.fence = fenceOf(order)
 		f = newFleet(t, d.url, rc, relay.Options{
 			Order: order, Lease: 700 * time.Millisecond, Poll: 50 * time.Millisecond, PollMax: 100 * time.Millisecond,
 			Backoff: 20 * time.Millisecond, BackoffMax: 100 * time.Millisecond, Batch: 50,
@@ -61,9 +54,7 @@ func TestNothingIsLostWhenRelaysAreKilledAtRandom(t *testing.T) {
 		d.awaitSettled(t, 20*time.Second)
 		f.stopAll()
 		rc.wantAll(t, ids)
-		if order == relay.OrderTotal {
-			rc.wantInOrder(t)
-		}
+		rc.wantOrder(t, order)
 		if s := d.stats(t); s.Dead != 0 || s.Pending != 0 {
 			t.Errorf("left behind: %d dead, %d pending", s.Dead, s.Pending)
 		}
@@ -73,4 +64,16 @@ func TestNothingIsLostWhenRelaysAreKilledAtRandom(t *testing.T) {
 		}
 		t.Logf("%d handed over again, highest attempt %d, %d refused by token", rc.doubles(), highest, len(rc.late))
 	})
+}
+
+// killPoints are n numbers from 1 to most.
+func killPoints(t *testing.T, n, most int) map[int]bool {
+	seed := uint64(time.Now().UnixNano())
+	rng := rand.New(rand.NewPCG(seed, 2))
+	t.Logf("seed %d", seed)
+	points := make(map[int]bool)
+	for len(points) < n {
+		points[1+rng.IntN(most)] = true
+	}
+	return points
 }

@@ -41,6 +41,7 @@ func (n *noted) ids() []string {
 // Sequence numbers are handed out at the insert, so a lower one may commit after a higher one was published. Of eight
 // transactions that are open at once some commit, the relay runs dry, and then the others do.
 func TestAnEventThatCommitsLateIsPublishedOnce(t *testing.T) {
+	t.Parallel()
 	const rounds, writers = 200, 8
 	eachEngine(t, func(t *testing.T, d *database) {
 		if d.engine == "sqlite" {
@@ -51,7 +52,7 @@ func TestAnEventThatCommitsLateIsPublishedOnce(t *testing.T) {
 		}
 		p := new(noted)
 		var relays []*relay.Relay
-		for _, order := range []relay.Order{relay.OrderTotal, relay.OrderNone} {
+		for _, order := range orders() {
 			r, err := relay.New(d.Outbox, p, &relay.Options{Order: order})
 			if err != nil {
 				t.Fatal(err)
@@ -115,7 +116,7 @@ func (d *database) openWriters(t *testing.T, rnd *rand.Rand, round, n int) []wri
 
 // writersBesideARelay has all writers write at once while a relay works.
 func writersBesideARelay(t *testing.T, d *database, rounds, writers int) {
-	for _, order := range []relay.Order{relay.OrderTotal, relay.OrderNone} {
+	for _, order := range orders() {
 		p := new(noted)
 		r, err := relay.New(d.Outbox, p, &relay.Options{Order: order, Poll: 10 * time.Millisecond})
 		if err != nil {

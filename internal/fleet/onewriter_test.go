@@ -2,7 +2,6 @@ package fleet
 
 import (
 	"database/sql"
-	"slices"
 	"testing"
 	"time"
 
@@ -12,10 +11,7 @@ import (
 
 // SQLite is safe against late commits only since it has one writer: the order of insertion is that of the commits.
 func TestOnSQLiteTheSecondWriterWaits(t *testing.T) {
-	if !slices.Contains(engines.Names(), "sqlite") {
-		return // narrowed on purpose
-	}
-	d := newDatabase(t, engines.Get(t, "sqlite"))
+	d := newDatabase(t, engines.One(t, "sqlite"))
 	first, err := d.DB().BeginTx(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)

@@ -26,8 +26,11 @@ const processVariable = "SQLOUTBOX_FLEET_RELAY"
 type processConfig struct {
 	Name     string
 	URL      string
-	Dialect  string // in place of the URL's own
-	Receiver string // address
+	Dialect  string   // in place of the URL's own
+	Receiver string   // address
+	Handlers []string // in place of a publisher; see handlersOf
+	Attempts int      // of each handler
+	Feed     bool     // the outbox has one
 	Options  relay.Options
 }
 
@@ -79,12 +82,16 @@ func (c *processConfig) run(ctx context.Context) (refused int64, err error) {
 	if c.Dialect != "" {
 		d = dialectNamed(c.Dialect)
 	}
-	o, err := outbox.New(db, d, nil)
+	o, err := outbox.New(db, d, &outbox.Options{Feed: c.Feed})
 	if err != nil {
 		return 0, err
 	}
 	c.Options.Logger = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	r, err := relay.New(o, newPublisher(c.Name, c.Receiver), &c.Options)
+	destination := newPublisher(c.Name, c.Receiver)
+	r, err := relay.New(o, destination, &c.Options)
+	if len(c.Handlers) > 0 {
+		r, err = handlersOf(o, destination, c)
+	}
 	if err != nil {
 		return 0, err
 	}

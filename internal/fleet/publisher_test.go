@@ -35,7 +35,7 @@ func (p *publisher) Publish(ctx context.Context, m relay.Message) error {
 		return relay.Unavailable(err)
 	}
 	// An answer that has come already is not thrown away.
-	cut := context.AfterFunc(ctx, func() { _ = l.SetDeadline(time.Now().Add(100 * time.Millisecond)) })
+	cut := context.AfterFunc(ctx, func() { _ = l.SetDeadline(time.Now().Add(time.Second)) })
 	a, err := l.ask(receipt{
 		ID: m.ID, Topic: m.Topic, Key: m.Key, Payload: m.Payload, Headers: m.Headers,
 		Seq: m.Seq, Attempt: m.Attempt, Requeued: m.Requeued, Token: m.Token, Relay: p.name,

@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/sqloutbox/sqloutbox/relay"
 )
 
 // receipt is one message as it was handed over.
@@ -21,6 +23,7 @@ type receipt struct {
 	Token          int64
 	Relay          string    // who handed it over
 	At             time.Time // when it arrived; by the receiver
+	Failed         bool      // it is to be handed over again; by the receiver
 }
 
 // answer to a receipt; the zero value acknowledges it.
@@ -42,7 +45,7 @@ const (
 type receiver struct {
 	address  string
 	reply    func(receipt) answer // nil: acknowledge. Called by many goroutines at once, after the receipt is noted
-	fenced   bool                 // refuse tokens below the highest one seen, and note them in late alone
+	fence    fence                // refuse tokens below the highest one seen, and note them in late alone; nil: take all
 	listener net.Listener
 	serving  sync.WaitGroup
 	open     atomic.Int64 // messages that have arrived and are not answered
@@ -51,9 +54,24 @@ type receiver struct {
 	all     []receipt  // in the order of arrival
 	ids     map[string]int
 	late    []receipt
-	highest int64
+	highest map[string]int64 // tokens, by what the fence says
 	links   map[net.Conn]struct{}
 	closed  bool
+}
+
+// fence names what a receipt's token is compared within.
+type fence func(receipt) string
+
+// fenceOf is the fence that goes with an order. A destination that needs the order whatever happens refuses old tokens:
+// a relay that was suspended by a busy machine between its look at the deadline and the hand-over would break it otherwise.
+func fenceOf(order relay.Order) fence {
+	switch order {
+	case relay.OrderTotal:
+		return func(receipt) string { return "" }
+	case relay.OrderPerKey:
+		return func(r receipt) string { return r.Key }
+	}
+	return nil
 }
 
 // newReceiver listens. reply may be nil.
@@ -65,7 +83,7 @@ func newReceiver(t *testing.T, reply func(receipt) answer) *receiver {
 	}
 	rc := &receiver{
 		address: listener.Addr().String(), reply: reply, listener: listener,
-		ids: make(map[string]int), links: make(map[net.Conn]struct{}),
+		ids: make(map[string]int), highest: make(map[string]int64), links: make(map[net.Conn]struct{}),
 	}
 	rc.serving.Go(rc.accept)
 	t.Cleanup(rc.close)
@@ -124,19 +142,27 @@ func (rc *receiver) serve(c net.Conn) {
 func (rc *receiver) receive(r receipt) answer {
 	r.At = time.Now()
 	rc.mu.Lock()
-	if rc.fenced && r.Token < rc.highest {
-		rc.late = append(rc.late, r)
-		rc.mu.Unlock()
-		return answer{Kind: answerFailed, Text: "the token is not the highest seen"}
+	if rc.fence != nil {
+		scope := rc.fence(r)
+		if r.Token < rc.highest[scope] {
+			rc.late = append(rc.late, r)
+			rc.mu.Unlock()
+			return answer{Kind: answerFailed, Text: "the token is not the highest seen"}
+		}
+		rc.highest[scope] = r.Token
 	}
-	rc.highest = max(rc.highest, r.Token)
+	n := len(rc.all)
 	rc.all = append(rc.all, r)
 	rc.ids[r.ID]++
 	rc.mu.Unlock()
 	if rc.reply == nil {
 		return answer{}
 	}
-	return rc.reply(r)
+	a := rc.reply(r)
+	rc.mu.Lock()
+	defer rc.mu.Unlock()
+	rc.all[n].Failed = a.Kind == answerFailed
+	return a
 }
 
 // receipts so far, in the order of arrival.
@@ -192,6 +218,11 @@ func firsts(all []receipt) []receipt {
 	return out
 }
 
+// through are the receipts that are not to be handed over again.
+func through(all []receipt) []receipt {
+	return slices.DeleteFunc(slices.Clone(all), func(r receipt) bool { return r.Failed })
+}
+
 // wantAll fails the test unless exactly the written ids have arrived, each at least once.
 func (rc *receiver) wantAll(t *testing.T, written []string) {
 	t.Helper()
@@ -215,16 +246,44 @@ func (rc *receiver) wantAll(t *testing.T, written []string) {
 	}
 }
 
-// wantInOrder fails the test unless the first receipts are in the order of insertion.
+// wantInOrder fails the test unless events arrived, and were through, in the order of insertion.
 func (rc *receiver) wantInOrder(t *testing.T) {
 	t.Helper()
-	var before receipt
-	for i, r := range firsts(rc.receipts()) {
-		if r.Seq < before.Seq {
-			t.Fatalf("first delivery %d: seq %d (relay %s, token %d) came after seq %d (relay %s, token %d)",
-				i, r.Seq, r.Relay, r.Token, before.Seq, before.Relay, before.Token)
+	rc.wantOrderWithin(t, func(receipt) (string, bool) { return "", true })
+}
+
+// wantKeysInOrder is wantInOrder within each key.
+func (rc *receiver) wantKeysInOrder(t *testing.T) {
+	t.Helper()
+	rc.wantOrderWithin(t, func(r receipt) (string, bool) { return r.Key, r.Key != "" })
+}
+
+// wantOrderWithin looks at the first receipts of events, and at the first that did not fail: what overtakes an event
+// that waits for its next try shows only there.
+func (rc *receiver) wantOrderWithin(t *testing.T, scopeOf func(receipt) (scope string, ordered bool)) {
+	t.Helper()
+	all := rc.receipts()
+	for what, receipts := range map[string][]receipt{"arrived": firsts(all), "was through": firsts(through(all))} {
+		before := make(map[string]receipt)
+		for i, r := range receipts {
+			scope, ordered := scopeOf(r)
+			if b := before[scope]; ordered && r.Seq < b.Seq {
+				t.Fatalf("%d: seq %d of key %q (relay %s, token %d) %s after seq %d (relay %s, token %d)",
+					i, r.Seq, r.Key, r.Relay, r.Token, what, b.Seq, b.Relay, b.Token)
+			}
+			before[scope] = r
 		}
-		before = r
+	}
+}
+
+// wantOrder fails the test unless the first receipts are in the order that was asked for.
+func (rc *receiver) wantOrder(t *testing.T, order relay.Order) {
+	t.Helper()
+	switch order {
+	case relay.OrderTotal:
+		rc.wantInOrder(t)
+	case relay.OrderPerKey:
+		rc.wantKeysInOrder(t)
 	}
 }
 

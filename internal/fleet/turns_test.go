@@ -12,8 +12,9 @@ import (
 	"github.com/sqloutbox/sqloutbox/relay"
 )
 
-// trickle writes an event every few milliseconds until stop is called, which answers all their ids.
-func (d *database) trickle(t *testing.T, every time.Duration) (stop func() []string) {
+// trickle writes an event every few milliseconds, of one key after another, until stop is called, which answers all
+// their ids. The payload is the time before it was written.
+func (d *database) trickle(t *testing.T, every time.Duration, keys int) (stop func() []string) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var ids []string
 	var writing sync.WaitGroup
@@ -27,7 +28,8 @@ func (d *database) trickle(t *testing.T, every time.Duration) (stop func() []str
 			case <-tick.C:
 			}
 			err := d.InTx(context.WithoutCancel(ctx), func(ctx context.Context, tx *sql.Tx) error {
-				added, err := d.Write(ctx, tx, outbox.Event{Topic: "t", Key: "k"})
+				event := outbox.Event{Topic: "t", Key: key(len(ids) % keys), Payload: time.Now().AppendFormat(nil, time.RFC3339Nano)}
+				added, err := d.Write(ctx, tx, event)
 				ids = append(ids, added...)
 				return err
 			})
@@ -59,7 +61,7 @@ func TestInTotalOrderRelaysTakeTurns(t *testing.T) {
 		f := newFleet(t, d.url, rc, relay.Options{Order: relay.OrderTotal, Lease: lease, Poll: poll, PollMax: pollMax})
 		f.startAll(4)
 		d.awaitRelays(t, 4)
-		stop := d.trickle(t, 5*time.Millisecond)
+		stop := d.trickle(t, 5*time.Millisecond, 1)
 
 		owner := func() *process {
 			t.Helper()

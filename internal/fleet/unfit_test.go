@@ -101,7 +101,7 @@ func TestARelayGoesOnAfterItsDatabaseWasReadOnly(t *testing.T) {
 		if name != "postgres" && name != "mysql" {
 			continue
 		}
-		for _, order := range []relay.Order{relay.OrderTotal, relay.OrderNone} {
+		for _, order := range orders() {
 			t.Run(name+"/"+order.String(), func(t *testing.T) {
 				t.Parallel()
 				readOnlyForAWhile(t, newDatabase(t, engines.Get(t, name)), order)

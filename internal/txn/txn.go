@@ -66,13 +66,21 @@ func Retry(ctx context.Context, d dialect.Dialect, fn func() error) error {
 		if err == nil || IsUnknown(err) || d.Classify(err) != dialect.Conflict || try == conflictTries {
 			return err
 		}
-		timer := time.NewTimer(pause/2 + rand.N(pause))
-		select {
-		case <-ctx.Done():
-			timer.Stop()
+		if !Pause(ctx, pause) {
 			return err
-		case <-timer.C:
 		}
 		pause = min(pause*2, longestPause)
+	}
+}
+
+// Pause waits for d on average, spread so that those who collided don't meet again. It is false if ctx ended first.
+func Pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d/2 + rand.N(d))
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
 	}
 }

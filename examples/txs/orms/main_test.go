@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"testing"
 
@@ -20,20 +19,13 @@ import (
 // each runs fn on the two engines that this example is for.
 func each(t *testing.T, fn func(t *testing.T, e *engines.Engine)) {
 	t.Helper()
-	for _, name := range engines.Names() {
-		if name == "sqlite" || name == "postgres" {
-			t.Run(name, func(t *testing.T) { fn(t, engines.Get(t, name)) })
-		}
-	}
+	engines.EachOf(t, []string{"sqlite", "postgres"}, fn)
 }
 
 // onPostgres skips where ENGINES narrows the run to other engines.
 func onPostgres(t *testing.T) *shop {
 	t.Helper()
-	if !slices.Contains(engines.Names(), "postgres") {
-		t.Skip("ENGINES leaves postgres out")
-	}
-	return openTestShop(t, engines.Get(t, "postgres").NewDatabase(t))
+	return openTestShop(t, engines.One(t, "postgres").NewDatabase(t))
 }
 
 func openTestShop(t *testing.T, url string) *shop {

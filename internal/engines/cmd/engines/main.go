@@ -1,8 +1,9 @@
 // Command engines brings up, stops and lists the database servers of the tests.
 //
 //	engines up|down|status [engine...]
+//	engines dir
 //
-// Without names it takes those in the ENGINES variable, or all.
+// Without names it takes those in the ENGINES variable, or all. dir makes the directory of their data, and prints it.
 package main
 
 import (
@@ -30,7 +31,7 @@ func main() {
 
 func run(ctx context.Context, args []string, out io.Writer) error {
 	if len(args) == 0 {
-		return errors.New("usage: engines up|down|status [engine...]")
+		return errors.New("usage: engines up|down|status [engine...], or engines dir")
 	}
 	names := args[1:]
 	if len(names) == 0 {
@@ -43,8 +44,11 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		return engines.Down(ctx, names...)
 	case "status":
 		return status(ctx, names, out)
+	case "dir":
+		fmt.Fprintln(out, engines.Dir())
+		return os.MkdirAll(engines.Dir(), 0o755)
 	}
-	return fmt.Errorf("unknown command %q: the commands are up, down and status", args[0])
+	return fmt.Errorf("unknown command %q: the commands are up, down, status and dir", args[0])
 }
 
 // up goes on after an error, so that one run says all that is missing.

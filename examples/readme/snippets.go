@@ -1,0 +1,78 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/sqloutbox/sqloutbox/dialect"
+	"github.com/sqloutbox/sqloutbox/outbox"
+	"github.com/sqloutbox/sqloutbox/relay"
+	"github.com/sqloutbox/sqloutbox/relay/feedhttp"
+	"github.com/sqloutbox/sqloutbox/relay/webhook"
+)
+
+// What stands between "README" and "end" is shown there as it is.
+var _ = []any{readFeed, serveFeed, webhooks}
+
+func readFeed(ctx context.Context, box *outbox.Outbox) {
+	// README: feed
+	f := box.Feed()
+	at, err := f.Oldest(ctx)              // or Head, for what comes; a zero Cursor is ErrGone once anything was purged
+	if errors.Is(err, outbox.ErrNoFeed) { // no relay with a feed has run yet: turn it on
+		check(f.BackFill(ctx, nil))
+		at, err = f.Oldest(ctx)
+	}
+	check(err)
+	check(f.Register(ctx, "billing", at, 24*time.Hour)) // at each start: one that is there stays where it is
+	at, err = f.Position(ctx, "billing")
+	check(err)
+	for ctx.Err() == nil {
+		events, next, err := f.Read(ctx, at, 100, "orders.*")
+		check(err)
+		for _, e := range events {
+			fmt.Println(e.Cursor, e.Event.ID, e.Event.Topic)
+		}
+		if next == at { // the head
+			time.Sleep(time.Second)
+		}
+		check(f.Advance(ctx, "billing", at, next)) // also says that the reader is there
+		at = next
+	}
+	// end
+}
+
+func serveFeed(box *outbox.Outbox, mux *http.ServeMux, authorize func(*http.Request) error) *http.Server {
+	// README: http
+	h, err := feedhttp.New(box.Feed(), &feedhttp.Options{Source: "https://shop.example/orders", Authorize: authorize})
+	check(err)
+	mux.Handle("/events", h) // GET /events?after=…&limit=100&topic=orders.*
+	server := &http.Server{Handler: mux, ConnContext: feedhttp.ConnContext}
+	server.RegisterOnShutdown(h.EndStreams) // Shutdown waits for streams, and does not end them
+	// end
+	return server
+}
+
+func webhooks(ctx context.Context, db *sql.DB, dialect dialect.Dialect) {
+	// README: webhooks
+	box, err := outbox.New(db, dialect, &outbox.Options{Feed: true})
+	check(err)
+	hooks, err := webhook.New(box, nil)
+	check(err)
+	secret := webhook.NewSecret() // let the subscriber have secret.Reveal() first: requests may come before Create returns
+	_, err = hooks.Create(ctx, webhook.Subscription{
+		Name: "warehouse", URL: "https://warehouse.example/hooks", Topics: []string{"orders.*"}, Ordered: true,
+	}, secret)
+	check(err)
+
+	// Webhooks get what a relay publishes. Where there is no broker beside them, publishing is doing nothing.
+	nothing := relay.PublisherFunc(func(context.Context, relay.Message) error { return nil })
+	r, err := relay.New(box, nothing, &relay.Options{Retention: 7 * 24 * time.Hour, Observers: []relay.Observer{hooks}})
+	check(err)
+	go r.Run(ctx)
+	go hooks.Run(ctx) // both in as many processes as you like
+	// end
+}

@@ -1,0 +1,10 @@
+-- Numbers that outlive the relays that count them.
+-- +goose Up
+CREATE TABLE IF NOT EXISTS outbox_counters (
+    name  TEXT NOT NULL PRIMARY KEY,
+    value BIGINT NOT NULL DEFAULT 0,
+    at_ms BIGINT NOT NULL DEFAULT 0
+);
+
+-- +goose Down
+DROP TABLE IF EXISTS outbox_counters;

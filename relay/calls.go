@@ -1,0 +1,191 @@
+package relay
+
+import (
+	"context"
+	"time"
+)
+
+// call is one call of the publisher, for one event or, with a BatchPublisher, several.
+type call struct {
+	events  []*event
+	chains  []*chain
+	started time.Duration // r.now().mono
+	givenUp bool
+
+	ctx    context.Context // ends with the hand's, and when an event is no longer ours
+	cancel context.CancelCauseFunc
+}
+
+// since is when it began, or its last handler: each has a time of its own.
+func (c *call) since() time.Duration {
+	since := c.started
+	for _, e := range c.events {
+		since = max(since, time.Duration(e.began.Load()))
+	}
+	return since
+}
+
+// watchDeadlines ends the contexts of calls whose events are no longer ours, whatever else the relay is waiting for.
+func (h *hand) watchDeadlines() {
+	tick := time.NewTicker(max(h.r.opts.Lease/40, time.Millisecond))
+	defer tick.Stop()
+	for {
+		select {
+		case <-h.ctx.Done():
+			return
+		case <-tick.C:
+			h.cutOff()
+		}
+	}
+}
+
+func (h *hand) cutOff() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for c := range h.calls {
+		for _, e := range c.events {
+			if e.guard.over() {
+				h.halt()
+				c.cancel(ErrLeaseLost)
+				break
+			}
+		}
+	}
+}
+
+// work makes calls for as long as there is anything ready.
+func (h *hand) work() {
+	var c *call
+	defer func() {
+		if c != nil { // runtime.Goexit: the call has failed, and a goroutine that lives goes on
+			h.end(c, same(errGoexit, len(c.events)))
+			go h.work()
+		}
+	}()
+	for next := h.next(); next != nil; next = h.next() {
+		c = next
+		errs := h.r.handOver(c.ctx, c.events)
+		c = nil
+		h.end(next, errs)
+	}
+}
+
+// next begins the next call. It answers nil when there is none to make, and then its goroutine is no longer counted:
+// under the same lock, so that take sees either it or its absence. The deadline is looked at before each call.
+func (h *hand) next() *call {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.halted || len(h.ready) == 0 || h.active > h.most {
+		h.active--
+		return nil
+	}
+	c := &call{started: h.r.now().mono}
+	c.ctx, c.cancel = context.WithCancelCause(h.ctx)
+	if h.r.batch == nil {
+		h.pick(c, 1)
+	} else {
+		for len(h.ready) > 0 && len(c.events) < h.r.opts.Batch {
+			h.pick(c, min(h.perCall(), h.r.opts.Batch-len(c.events)))
+		}
+	}
+	for _, e := range c.events {
+		e.hand = h
+		if e.guard.over() {
+			c.cancel(nil)
+			h.putBack(c)
+			h.halt()
+			h.active--
+			return nil
+		}
+	}
+	h.calls[c] = struct{}{}
+	return c
+}
+
+// perCall is how many events of a chain go into one call: a publisher that does not stop at a key's first failure must
+// not have the next one of that key.
+func (h *hand) perCall() int {
+	if h.r.opts.Order == OrderPerKey && !h.r.opts.BatchInOrder {
+		return 1
+	}
+	return h.r.opts.Batch
+}
+
+// pick moves up to n events of the first ready chain into c; a row that can't be read goes by itself.
+func (h *hand) pick(c *call, n int) {
+	ch := h.ready[0]
+	h.ready = h.ready[1:]
+	n = min(n, len(ch.events))
+	for _, e := range ch.events[:n] {
+		c.events, c.chains = append(c.events, e), append(c.chains, ch)
+	}
+	ch.events = ch.events[n:]
+}
+
+func (h *hand) putBack(c *call) {
+	for i := len(c.events) - 1; i >= 0; i-- {
+		ch := c.chains[i]
+		ch.events = append([]*event{c.events[i]}, ch.events...)
+	}
+}
+
+// end records what came of a call.
+func (h *hand) end(c *call, errs []error) {
+	took := h.r.now().mono - c.started
+	pace := h.r.pace.Load()
+	h.r.pace.Store(pace + (int64(took)/int64(len(errs))-pace)/8)
+	outs := make([]outcome, len(errs))
+	for i, err := range errs {
+		outs[i] = h.r.judge(c.ctx, c.events[i], err, took)
+	}
+	c.cancel(nil)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if c.givenUp {
+		h.r.stuck.remove(c.events)
+		h.tell()
+		return
+	}
+	delete(h.calls, c)
+	for _, ch := range c.chains {
+		delete(h.slow, ch.scope)
+	}
+	h.settle(c, outs)
+}
+
+// settle puts a call's events among the ended ones and its chains back in line. What is behind the first failure of a
+// chain is not charged, and leaves the hand untouched.
+func (h *hand) settle(c *call, outs []outcome) {
+	held := make(map[*chain]bool)
+	away := false
+	for i, e := range c.events {
+		ch, o := c.chains[i], outs[i]
+		if held[ch] && o.verdict != published {
+			o = outcome{}
+		}
+		h.done = append(h.done, ended{e, o})
+		h.count--
+		held[ch] = held[ch] || h.r.holds(o)
+		away = away || o.verdict == unavailable
+	}
+	var last *chain
+	for _, ch := range c.chains {
+		switch {
+		case ch == last:
+		case held[ch]:
+			h.held[ch.scope] = true
+			h.drop(ch)
+		case len(ch.events) == 0:
+			h.forget(ch)
+		default:
+			h.ready = append(h.ready, ch)
+		}
+		last = ch
+	}
+	if away {
+		h.halt()
+	}
+	if h.count <= h.low || held[last] {
+		h.tell()
+	}
+}

@@ -1,0 +1,48 @@
+package relay
+
+import (
+	"context"
+	"slices"
+
+	"github.com/sqloutbox/sqloutbox/dialect"
+	"github.com/sqloutbox/sqloutbox/internal/rows"
+	"github.com/sqloutbox/sqloutbox/internal/txn"
+)
+
+// exec runs one statement by itself.
+func (r *Relay) exec(ctx context.Context, statement string, args ...any) (int64, error) {
+	return r.execText(ctx, r.sql.SQL(statement), args...)
+}
+
+// execText is exec for a text that is filled in already.
+func (r *Relay) execText(ctx context.Context, text string, args ...any) (int64, error) {
+	var n int64
+	err := txn.Run(ctx, r.db, r.d, func(tx dialect.Tx) error {
+		var err error
+		n, err = rows.Exec(ctx, tx, text, args...)
+		return err
+	})
+	return n, err
+}
+
+// stepRows is how many rows one step changes: few enough to commit in milliseconds.
+const stepRows = maxBatch / 2
+
+// inSteps changes all rows that find answers by their seq, a step at a time. find ends with a LIMIT, and finds a row no
+// more once it is changed; args stand before its LIMIT, before stands before the list of change.
+func (r *Relay) inSteps(ctx context.Context, find string, args []any, change string, before ...any) error {
+	for {
+		n := 0
+		err := txn.Run(ctx, r.db, r.d, func(tx dialect.Tx) error {
+			seqs, err := rows.Int64s(ctx, tx, r.sql.SQL(find), slices.Concat(args, []any{int64(stepRows)})...)
+			n = len(seqs)
+			if err != nil || n == 0 {
+				return err
+			}
+			return r.execListAfter(ctx, tx, change, seqs, before...)
+		})
+		if err != nil || n < stepRows {
+			return err
+		}
+	}
+}

@@ -1,0 +1,32 @@
+package relay
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"github.com/sqloutbox/sqloutbox/internal/rows"
+)
+
+// standBy waits as a follower: until the owner's lease would end, but looking now and then whether it was given back.
+func (r *Relay) standBy(ctx context.Context, s *session, left time.Duration) {
+	r.waitFor(ctx, s, min(left+time.Millisecond, jitter(r.opts.PollMax)), false)
+}
+
+// nothingDue reports whether the owner has nothing more to hand on for now.
+func (s *session) nothingDue(ctx context.Context) (bool, error) {
+	saw, err := s.probeNow(ctx)
+	if err != nil || saw.pending > 0 || s.r.opts.OnDead == SkipDead {
+		return saw.pending > 0, err
+	}
+	var first, dead int64
+	err = rows.One(ctx, s.r.db, s.r.sql.SQL(oldestDead), nil, &dead)
+	if err == nil {
+		err = rows.One(ctx, s.r.db, s.r.sql.SQL(firstPending), nil, &first)
+	}
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	return dead < first, err
+}

@@ -1,0 +1,136 @@
+package relay
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+
+	"github.com/sqloutbox/sqloutbox/internal/owners"
+	"github.com/sqloutbox/sqloutbox/internal/rows"
+	"github.com/sqloutbox/sqloutbox/internal/sqltext"
+)
+
+const (
+	// All that an idle relay asks, in one statement. Of events: each from the first entry of an index that will do, whatever
+	// is pending, kept, held or scheduled (see probe); of relays and leases: a handful of rows. "+ 0" has PostgreSQL go by
+	// (state, seq) alone, in order: where it expects little in few partitions, it would read and sort all that they have.
+	probeKeys = `SELECT (SELECT seq FROM {events}{use_pending} WHERE state <= 0 AND partition_no + 0 IN ({list}) ORDER BY state, seq LIMIT 1),
+       (SELECT due_ms FROM {events}{use_due} WHERE state = 3 ORDER BY due_ms, seq LIMIT 1),
+       (SELECT due_ms FROM {events}{use_due} WHERE state = 5 ORDER BY due_ms, seq LIMIT 1),
+       (SELECT due_ms FROM {events}{use_due} WHERE state = 6 ORDER BY due_ms, seq LIMIT 1),
+       (SELECT COUNT(*) FROM {relays} WHERE order_name = '` + owners.PerKey + `'),
+       (SELECT COUNT(*) FROM {relays} WHERE order_name = '` + owners.PerKey + `' AND id < ?),
+       (SELECT COUNT(*) FROM {relays} WHERE ` + owners.NoCrash + ` AND id <> ? AND ` + owners.Over + `),
+       (SELECT COUNT(*) FROM {leases} WHERE name LIKE '` + owners.Partition + `%'),
+       (SELECT COUNT(*) FROM {leases} WHERE name LIKE '` + owners.Partition + `%' AND (owner = '' OR owner NOT IN (SELECT id FROM {relays}))),
+       (SELECT COUNT(*) FROM {pauses}), {clock}`
+)
+
+// staleTime is what a look spends on holders, if there are many.
+const staleTime = 20 * time.Millisecond
+
+// lookAround finds out whether there is work, and what else has changed: relays that came, went or fell, pauses, events
+// that have become due, keys that nothing holds any more.
+func (s *keySource) lookAround(ctx context.Context) (signs, error) {
+	ctx, cancel := s.r.bounded(ctx)
+	defer cancel()
+	for {
+		saw, fallen, err := s.probeKeys(ctx)
+		if err != nil {
+			return signs{}, fmt.Errorf("look around: %w", err)
+		}
+		if !fallen || s.isLost() {
+			return saw, nil
+		}
+		if err := s.r.removeFallen(ctx); err != nil {
+			return signs{}, fmt.Errorf("look for fallen relays: %w", err)
+		}
+	}
+}
+
+func (s *keySource) probeKeys(ctx context.Context) (saw signs, fallen bool, err error) {
+	r := s.r
+	s.looked = r.now().mono
+	var ready, scheduled, waiting, paused sql.NullInt64
+	var relays, before, over, known, free, pauses int
+	var now int64
+	partitions := sqltext.FilledUp(s.readable())
+	err = rows.One(ctx, r.db, r.sql.List(probeKeys, len(partitions)), append(partitions, s.id, s.id),
+		&ready, &scheduled, &waiting, &paused, &relays, &before, &over, &known, &free, &pauses, &now)
+	if err != nil {
+		return signs{}, false, err
+	}
+	if over > 0 {
+		return signs{}, true, nil
+	}
+	if err := s.readPauses(ctx, pauses); err != nil {
+		return signs{}, false, err
+	}
+	had := len(s.partitions)
+	if err := s.balance(ctx, share(relays, before), free, known); err != nil {
+		return signs{}, false, err
+	}
+	if err := s.findHolders(ctx); err != nil {
+		return signs{}, false, fmt.Errorf("look for what holds keys: %w", err)
+	}
+	if err := s.tend(ctx, now, untilDue(scheduled, now) <= 0, untilDue(waiting, now) <= 0, paused.Valid); err != nil {
+		return signs{}, false, err
+	}
+	saw = signs{never, min(untilDue(scheduled, now), untilDue(waiting, now))}
+	switch {
+	case len(s.leaving) > 0, len(s.stale) > 0, len(s.fresh) > 0, len(s.partitions) > had, saw.scheduled <= 0:
+		saw = signs{0, 0}
+	case ready.Valid && !s.pauses.all():
+		saw.pending = 0
+	}
+	return saw, false, nil
+}
+
+// readable are the partitions that the relay reads, and -1.
+func (s *keySource) readable() []int64 {
+	partitions := []int64{-1}
+	for p := range s.partitions {
+		if !s.leaving[p] && !s.fresh[p] {
+			partitions = append(partitions, p)
+		}
+	}
+	return partitions
+}
+
+// tend makes pending what has waited long enough, and looks for holders that hold nothing any more.
+func (s *keySource) tend(ctx context.Context, now int64, scheduled, waiting, paused bool) error {
+	r := s.r
+	if scheduled {
+		if err := r.promote(ctx, now); err != nil {
+			return fmt.Errorf("promote scheduled: %w", err)
+		}
+	}
+	if waiting {
+		if err := r.inSteps(ctx, dueWaiting, []any{now}, retry); err != nil {
+			return fmt.Errorf("make waiting pending: %w", err)
+		}
+	}
+	if paused && !s.pauses.all() {
+		if err := s.resume(ctx); err != nil {
+			return fmt.Errorf("resume paused: %w", err)
+		}
+	}
+	if s.fitted == 0 || r.now().mono-s.fitted > r.opts.PurgeEvery {
+		if err := s.fit(ctx); err != nil {
+			return fmt.Errorf("look for misfits: %w", err)
+		}
+		s.fitted = r.now().mono
+	}
+	if !s.mayHold {
+		return nil
+	}
+	for from := r.now().mono; ; { // a page, or more if that is quick
+		if err := s.findStale(ctx); err != nil {
+			return fmt.Errorf("look at held keys: %w", err)
+		}
+		if s.heldTo == 0 || len(s.stale) > 0 || r.now().mono-from > staleTime {
+			return nil
+		}
+	}
+}

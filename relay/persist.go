@@ -1,0 +1,37 @@
+package relay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// persist tries a turn again and again, until it is known what happened. When ctx ends or the session is lost it is
+// tried once more, so that outcomes which come too late are refused rather than forgotten.
+func (r *Relay) persist(ctx context.Context, s *session, t *turn, try func(context.Context) error) error {
+	pause := 5 * time.Millisecond
+	for last := false; ; {
+		err := try(ctx)
+		if err == nil || errors.Is(err, ErrLeaseLost) {
+			return err
+		}
+		r.log.Warn("outcomes could not be recorded yet", "events", len(t.ended), "error", err)
+		if last {
+			return fmt.Errorf("settle: %w", err)
+		}
+		select {
+		case <-ctx.Done():
+			last = true
+		case <-s.gone:
+			last = true
+		case <-time.After(jitter(pause)):
+			pause = min(2*pause, time.Second)
+		}
+		if last {
+			fresh, cancel := r.bounded(context.WithoutCancel(ctx))
+			defer cancel()
+			ctx = fresh
+		}
+	}
+}

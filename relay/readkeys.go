@@ -1,0 +1,103 @@
+package relay
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/sqloutbox/sqloutbox/dialect"
+	"github.com/sqloutbox/sqloutbox/internal/sqltext"
+)
+
+const (
+	// By (state, seq, partition_no), in order and without a sort; see lookPending. Rows without a partition (-1) are read
+	// by all relays, and taken by the one that owns the partition of their key.
+	lookKeys = `SELECT ` + eventColumns + `
+FROM {events}{use_pending} WHERE state <= 0 AND partition_no IN ({list}){aside} ORDER BY state, seq LIMIT ?`
+
+	// The same for partitions that follow each other, as all of them do: compared in the index, and without a list for each row.
+	lookKeysFromTo = `SELECT ` + eventColumns + `
+FROM {events}{use_pending} WHERE state <= 0 AND partition_no >= ? AND partition_no <= ?{aside} ORDER BY state, seq LIMIT ?`
+)
+
+// maxLooks is how often a turn reads again when what it has read stands behind held keys, so that the others get on.
+const maxLooks = 8
+
+// read takes what may be handed over, beside what is left in hand, and puts aside what may not.
+func (s *keySource) read(ctx context.Context, tx dialect.Tx, t *turn, left inHand) (wrote bool, err error) {
+	k := &keyReader{
+		s: s, t: t, room: s.mountains.room(t.room, left), most: s.mostOfKey(), apart: s.apart(),
+		count: make(map[string]int), last: make(map[string]int64),
+	}
+	for _, seq := range left.seqs() {
+		if e := s.taken[seq]; e != nil {
+			k.take(e)
+		}
+	}
+	if wrote, err = k.pastMountains(ctx, tx, left); err != nil {
+		return false, err
+	}
+	for range maxLooks {
+		k.apart = s.apart()
+		room := k.room - len(t.batch)
+		inHand := slices.Clone(left.seqs())
+		for _, e := range t.batch {
+			inHand = append(inHand, e.msg.Seq)
+		}
+		events, full, err := s.lookForKeys(ctx, tx, inHand, room)
+		if err != nil || len(events) == 0 {
+			return wrote, err
+		}
+		t.more = full
+		if k.lowest, err = s.holders(ctx, tx, events); err != nil {
+			return wrote, fmt.Errorf("look for held keys: %w", err)
+		}
+		before := len(t.batch)
+		put, err := k.sort(ctx, tx, events)
+		for key, seqs := range k.behind {
+			if t.more && 2*len(seqs) > len(events) {
+				s.mountains.add(key)
+			}
+		}
+		wrote = wrote || put
+		if err != nil || !t.more || !put || 2*(len(t.batch)-before) > len(events) {
+			return wrote, err
+		}
+	}
+	return wrote, nil
+}
+
+// fewRanges is how many looks are made, in place of one with a list, where partitions follow each other but for some: beside a
+// mountain there are two. It is for engines that read each row for a list.
+const fewRanges = 3
+
+// lookForKeys reads up to room events beside what is in hand. full means that there may be more.
+func (s *keySource) lookForKeys(ctx context.Context, tx dialect.Tx, inHand []int64, room int) (events []*event, full bool, err error) {
+	partitions := s.readTogether()
+	ends := sqltext.RangesOf(partitions)
+	if len(ends) > 2 && !s.r.filtersRows || len(ends) > 2*fewRanges {
+		list := sqltext.FilledUp(partitions)
+		return s.lookAtSome(ctx, tx, lookKeys, len(list), list, inHand, room)
+	}
+	for one := range slices.Chunk(ends, 2) {
+		some, more, err := s.lookAtSome(ctx, tx, lookKeysFromTo, 0, one, inHand, room)
+		if err != nil {
+			return nil, false, err
+		}
+		events, full = append(events, some...), full || more
+	}
+	slices.SortFunc(events, func(a, b *event) int { return cmp.Compare(a.msg.Seq, b.msg.Seq) })
+	full = full || len(events) > room
+	return events[:min(len(events), room)], full, nil
+}
+
+func (s *keySource) lookAtSome(ctx context.Context, tx dialect.Tx, statement string, list int, args []any, inHand []int64, room int) (events []*event, full bool, err error) {
+	text, besides := s.r.sql.Aside(statement, list, inHand)
+	found, err := tx.QueryContext(ctx, text, slices.Concat(args, besides, []any{int64(room)})...)
+	if err != nil {
+		return nil, false, fmt.Errorf("read pending: %w", err)
+	}
+	events, cut, err := s.r.readEvents(found)
+	return events, cut || len(events) == room, err
+}

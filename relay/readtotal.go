@@ -1,0 +1,104 @@
+package relay
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/sqloutbox/sqloutbox/dialect"
+	"github.com/sqloutbox/sqloutbox/internal/rows"
+)
+
+// readTotal reads the next events in the order of the whole outbox into t: what stands before the first that must wait,
+// and how long that one has to, if it is at the head. It reads from the beginning of what is pending but for what is in
+// hand, so that what committed late or was requeued is overtaken by nothing else. t.more means that there was no room for
+// all.
+func (s totalSource) readTotal(ctx context.Context, tx dialect.Tx, t *turn, inHand []int64) (wrote bool, err error) {
+	r := s.r
+	text, args := r.sql.Aside(lookPending, 0, inHand)
+	rows, err := tx.QueryContext(ctx, text, append(args, int64(t.room))...)
+	if err != nil {
+		return false, fmt.Errorf("read pending: %w", err)
+	}
+	events, cut, err := r.readEvents(rows)
+	if err != nil || len(events) == 0 {
+		return false, err
+	}
+	full := cut || len(events) == t.room
+	if r.opts.OnDead == HoldKey {
+		if events, err = r.beforeDead(ctx, tx, events); err != nil || len(events) == 0 {
+			t.wait = r.opts.PollMax // held: only an operator's Requeue or Discard changes that
+			return false, err
+		}
+	}
+	batch, early, wait := sortOut(events)
+	if len(early) > 0 {
+		if err := r.execList(ctx, tx, park, early); err != nil {
+			return false, fmt.Errorf("park delayed: %w", err)
+		}
+	}
+	t.more, t.wait = full && len(batch)+len(early) == len(events), wait
+	wrote, err = s.unclaimAll(ctx, tx, t, batch)
+	return wrote || len(early) > 0, err
+}
+
+// unclaimAll frees what of the batch a relay in OrderNone left behind. What is given up for its crashes is not in
+// t.batch, nor is what it holds.
+func (s totalSource) unclaimAll(ctx context.Context, tx dialect.Tx, t *turn, batch []*event) (wrote bool, err error) {
+	_, token := s.owned()
+	for _, e := range batch {
+		if e.claimant() != "" {
+			wrote = true
+			gone, err := s.r.unclaim(ctx, tx, e)
+			switch {
+			case err != nil:
+				return wrote, err
+			case gone && s.r.opts.OnDead == HoldKey:
+				t.buried, t.more = append(t.buried, ended{e, outcome{verdict: dead, err: errCrashed}}), true
+				return wrote, nil
+			case gone:
+				t.buried = append(t.buried, ended{e, outcome{verdict: dead, err: errCrashed}})
+				continue
+			}
+		}
+		e.msg.Token = token
+		t.batch = append(t.batch, e)
+	}
+	return wrote, nil
+}
+
+// sortOut cuts events before the first that failed and is not due yet, and takes out those that are not due and were
+// never tried.
+func sortOut(events []*event) (batch []*event, early []int64, wait time.Duration) {
+	for _, e := range events {
+		switch {
+		case e.wait() <= 0, e.neverDelayed():
+			batch = append(batch, e)
+		case e.msg.Attempt == 1:
+			early = append(early, e.msg.Seq)
+		case len(batch) == 0:
+			return nil, early, e.wait()
+		default:
+			return batch, early, never
+		}
+	}
+	return batch, early, never
+}
+
+// beforeDead cuts events at the first dead letter, which holds all that is behind it.
+func (r *Relay) beforeDead(ctx context.Context, tx dialect.Tx, events []*event) ([]*event, error) {
+	var first int64
+	if err := rows.One(ctx, tx, r.sql.SQL(oldestDead), nil, &first); errors.Is(err, sql.ErrNoRows) {
+		return events, nil
+	} else if err != nil {
+		return nil, fmt.Errorf("find dead letters: %w", err)
+	}
+	i := slices.IndexFunc(events, func(e *event) bool { return e.msg.Seq > first })
+	if i < 0 {
+		return events, nil
+	}
+	return events[:i], nil
+}
