@@ -18,6 +18,7 @@ func connectionRules() []rule {
 		inEach("a commit whose answer is lost loses nothing", cutCommit),
 		inEach("a database that is away at the start is waited for", awayAtStart),
 		inEach("a database that goes away in mid-run is waited for", awayInMidRun),
+		inEach("an outcome that can't be recorded before its lease is over counts as refused", awayTooLong),
 	} {
 		rules = append(rules, both...)
 	}
@@ -197,5 +198,35 @@ func awayInMidRun(t *env, order relay.Order) {
 		if m.Attempt != 1 {
 			t.Errorf("event %s was charged for the connection: attempt %d", m.ID, m.Attempt)
 		}
+	}
+}
+
+// The hand-over ends when the lease is over, and the database is away for longer.
+func awayTooLong(t *env, order relay.Order) {
+	ids := t.write(events("e", 1)...)
+	var away, once atomic.Bool
+	db := t.hooked(hookdb.Hooks{Before: func(string) error {
+		if away.Load() {
+			return hookdb.ErrCut
+		}
+		return nil
+	}})
+	p := &receiver{answer: func(ctx context.Context, _ relay.Message) error {
+		if once.CompareAndSwap(false, true) {
+			away.Store(true)
+			<-ctx.Done()
+		}
+		return nil
+	}}
+	opts := quick(order)
+	opts.Lease = time.Second
+	r := t.relayOn(t.outboxOn(db, nil), p, opts)
+	stop := t.start(r)
+	t.eventually("the outcome is given up", func() bool { return r.Refused() > 0 })
+	away.Store(false)
+	t.eventually("it is published", func() bool { return t.number(`SELECT COUNT(*) FROM {events}`) == 0 })
+	t.mustStop(stop)
+	if got := p.of(ids[0]); len(got) != 2 || r.Refused() != 1 {
+		t.Errorf("%d hand-overs, %d outcomes refused; want two and one", len(got), r.Refused())
 	}
 }

@@ -153,7 +153,7 @@ func ExampleBatchPublisher() {
 	db, o := outboxWith("a", "b", "c", "d", "e")
 	defer db.Close()
 
-	r, err := relay.New(o, bulk{}, &relay.Options{Batch: 3})
+	r, err := relay.New(o, bulk{}, &relay.Options{Batch: 3, Concurrency: 1})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/sqloutbox/sqloutbox/dialect"
 	"github.com/sqloutbox/sqloutbox/internal/rows"
@@ -32,6 +33,11 @@ func countRecorded(all []ended) int {
 		n += x.o.recorded()
 	}
 	return int(n)
+}
+
+// countLate is how many of the outcomes come when their events are no longer ours.
+func countLate(all []ended) int {
+	return countRecorded(slices.DeleteFunc(slices.Clone(all), func(x ended) bool { return !x.e.guard.over() }))
 }
 
 func (s *session) tryTurn(ctx context.Context, t *turn, work func(ctx context.Context, tx dialect.Tx) (bool, error)) error {

@@ -42,6 +42,9 @@ func (s *claimSource) turn(ctx context.Context, t *turn) error {
 		return err
 	})
 	if err != nil {
+		if !s.unknown {
+			s.r.refuse(countLate(t.ended))
+		}
 		return err
 	}
 	s.r.refuse(refused)

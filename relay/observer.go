@@ -41,8 +41,8 @@ type LeaseLostObserver interface {
 	LeaseLost(name string, token int64, err error)
 }
 
-// RefusedObserver is told when outcomes were not recorded because another relay owns the events by now. They are
-// handed over again by that relay.
+// RefusedObserver is told when outcomes were not recorded because the relay no longer owns the events. They are
+// handed over again by the relay that owns them now.
 type RefusedObserver interface{ Refused(events int) }
 
 // StuckObserver is told when a publisher did not return within its time-out and grace.

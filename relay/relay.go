@@ -132,8 +132,8 @@ func (r *Relay) Wake() {
 	}
 }
 
-// Refused is how many outcomes of this relay were not recorded because another relay owned the events by then. Those
-// events are handed over again by that relay.
+// Refused is how many outcomes of this relay were not recorded because it no longer owned the events by then. Those
+// events are handed over again by the relay that owns them now.
 func (r *Relay) Refused() int64 { return r.refused.Load() }
 
 func (r *Relay) refuse(events int) {
@@ -142,7 +142,7 @@ func (r *Relay) refuse(events int) {
 	}
 	r.refused.Add(int64(events))
 	r.counts.refused.Add(int64(events))
-	r.log.Warn("outcomes refused: another relay owns the events by now", "events", events)
+	r.log.Warn("outcomes came too late: the relay no longer owns the events", "events", events)
 	for _, h := range r.hooks.refused {
 		h.Refused(events)
 	}

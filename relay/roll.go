@@ -90,8 +90,11 @@ func (x *roller) run(ctx context.Context) error {
 			x.hand.stop(nil)
 			x.open = false
 			x.finish(ctx) // what is under way can't be recorded any more, but it is not left alone
-			if all, _, _ := x.hand.collect(); errors.Is(err, ErrLeaseLost) {
+			all, _, _ := x.hand.collect()
+			if errors.Is(err, ErrLeaseLost) {
 				x.r.refuse(countRecorded(all))
+			} else {
+				x.r.refuse(countLate(all))
 			}
 			return err
 		}

@@ -31,6 +31,7 @@ type processConfig struct {
 	Handlers []string // in place of a publisher; see handlersOf
 	Attempts int      // of each handler
 	Feed     bool     // the outbox has one
+	Patient  bool     // hand-overs wait for late answers
 	Options  relay.Options
 }
 
@@ -87,7 +88,7 @@ func (c *processConfig) run(ctx context.Context) (refused int64, err error) {
 		return 0, err
 	}
 	c.Options.Logger = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	destination := newPublisher(c.Name, c.Receiver)
+	destination := newPublisher(c.Name, c.Receiver, c.Patient)
 	r, err := relay.New(o, destination, &c.Options)
 	if len(c.Handlers) > 0 {
 		r, err = handlersOf(o, destination, c)

@@ -16,6 +16,7 @@ import (
 type publisher struct {
 	name    string
 	address string
+	patient bool // waits for the answer, also when it comes too late
 	idle    chan *link
 }
 
@@ -25,8 +26,8 @@ type link struct {
 	dec *gob.Decoder
 }
 
-func newPublisher(name, address string) *publisher {
-	return &publisher{name: name, address: address, idle: make(chan *link, 64)}
+func newPublisher(name, address string, patient bool) *publisher {
+	return &publisher{name: name, address: address, patient: patient, idle: make(chan *link, 64)}
 }
 
 func (p *publisher) Publish(ctx context.Context, m relay.Message) error {
@@ -34,8 +35,11 @@ func (p *publisher) Publish(ctx context.Context, m relay.Message) error {
 	if err != nil {
 		return relay.Unavailable(err)
 	}
-	// An answer that has come already is not thrown away.
-	cut := context.AfterFunc(ctx, func() { _ = l.SetDeadline(time.Now().Add(time.Second)) })
+	cut := context.AfterFunc(ctx, func() {
+		if !p.patient {
+			_ = l.SetDeadline(time.Now().Add(100 * time.Millisecond)) // an answer that has come already is not thrown away
+		}
+	})
 	a, err := l.ask(receipt{
 		ID: m.ID, Topic: m.Topic, Key: m.Key, Payload: m.Payload, Headers: m.Headers,
 		Seq: m.Seq, Attempt: m.Attempt, Requeued: m.Requeued, Token: m.Token, Relay: p.name,
