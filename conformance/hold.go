@@ -2,7 +2,10 @@ package conformance
 
 import (
 	"context"
+	"strings"
+	"time"
 
+	"github.com/sqloutbox/sqloutbox/internal/hookdb"
 	"github.com/sqloutbox/sqloutbox/outbox"
 	"github.com/sqloutbox/sqloutbox/relay"
 )
@@ -12,6 +15,7 @@ func holdRules() []rule {
 		{"a dead letter lets what is behind it flow", holdSkips},
 		{"with HoldKey a dead letter holds the outbox until it is requeued", holdRequeued},
 		{"with HoldKey a dead letter holds the outbox until it is discarded", holdDiscarded},
+		{"a dead letter that is requeued while a relay reads comes before what it held", holdRequeuedInTurn},
 	}
 }
 
@@ -66,4 +70,34 @@ func holdDiscarded(t *env) {
 	}
 	t.drain(r)
 	equalIDs(t, "handed over", p.ids(), ids)
+}
+
+// The operator's Requeue comes between two statements of a turn, where more than one writer at a time is let in.
+func holdRequeuedInTurn(t *env) {
+	ids := t.write(events("e", 3)...)
+	p := permanentFor(ids[0])
+	opts := quick(relay.OrderTotal)
+	opts.OnDead = relay.HoldKey
+	t.drain(t.otherRelay(p, opts))
+	equalIDs(t, "handed over", p.ids(), ids[:1])
+	once := t.oneWriter()
+	db := t.hooked(hookdb.Hooks{After: func(query string) error {
+		if !once && strings.HasPrefix(query, "SELECT seq") && strings.Contains(query, t.sql.SQL("{events}")) {
+			once = true
+			ctx, cancel := context.WithTimeout(t.ctx(), time.Second)
+			defer cancel()
+			_, _ = t.o.Requeue(ctx, ids[0])
+		}
+		return nil
+	}})
+	r := t.relayOn(t.outboxOn(db, nil), p, opts)
+	t.drain(r)
+	if !once {
+		t.Error("the relay did not look")
+	}
+	if _, err := t.o.Requeue(t.ctx(), ids[0]); err != nil { // where it did not get through
+		t.Fatal(err)
+	}
+	t.drain(r)
+	equalIDs(t, "handed over", p.ids(), []string{ids[0], ids[0], ids[1], ids[2]})
 }

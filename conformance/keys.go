@@ -26,6 +26,9 @@ func keyRules() []rule {
 		{"a batch holds one event of a key", keyBatch},
 		{"with BatchInOrder a batch may hold several events of a key, in order", keyBatchInOrder},
 		{"rows without a partition, or with a wrong one, are in order with their key", keyPartitions},
+		{"what commits while a relay reads is in order with its key", keyCommitsInTurn},
+		{"a row that gets its partition while a relay reads is handed over once", keyPlacedInTurn},
+		{"a look that is cut at its bytes keeps the order of a key", keyCutAtBytes},
 		{"a row whose partition is out of range is found by a relay that runs", keyMisfit},
 	}
 }

@@ -103,7 +103,8 @@ type KeyRanges interface {
 }
 
 // RowFilter is what a Dialect may have besides. FiltersRows reports whether the engine reads the row itself for a condition on
-// an index's later columns that is no range of them, so that several ranges, one after the other, are quicker than a list.
+// an index's later columns that is no range of them, so that looks for several ranges, joined by UNION ALL in one statement,
+// are quicker than a list.
 type RowFilter interface {
 	FiltersRows() bool
 }

@@ -1,10 +1,10 @@
 package relay
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/sqloutbox/sqloutbox/dialect"
 	"github.com/sqloutbox/sqloutbox/internal/sqltext"
@@ -68,33 +68,44 @@ func (s *keySource) read(ctx context.Context, tx dialect.Tx, t *turn, left inHan
 	return wrote, nil
 }
 
-// fewRanges is how many looks are made, in place of one with a list, where partitions follow each other but for some: beside a
-// mountain there are two. It is for engines that read each row for a list.
+// fewRanges is how many ranges of partitions a look takes, in place of a list, where partitions follow each other but for some:
+// beside a mountain there are two, and so there are with rows that have no partition. It is for engines that read each row
+// for a list.
 const fewRanges = 3
 
-// lookForKeys reads up to room events beside what is in hand. full means that there may be more.
+// lookForKeys reads up to room events beside what is in hand. full means that there may be more. It is one statement, and
+// so one moment: of two, the second could find an event of a key that committed together with a lower one which the first
+// has not seen, or a row again that another relay has given its partition.
 func (s *keySource) lookForKeys(ctx context.Context, tx dialect.Tx, inHand []int64, room int) (events []*event, full bool, err error) {
 	partitions := s.readTogether()
 	ends := sqltext.RangesOf(partitions)
 	if len(ends) > 2 && !s.r.filtersRows || len(ends) > 2*fewRanges {
 		list := sqltext.FilledUp(partitions)
-		return s.lookAtSome(ctx, tx, lookKeys, len(list), list, inHand, room)
+		text, besides := s.r.sql.Aside(lookKeys, len(list), inHand)
+		return s.lookAtSome(ctx, tx, text, slices.Concat(list, besides, []any{int64(room)}), room)
 	}
+	text, besides := s.r.sql.Aside(lookKeysIn(len(ends)/2), 0, inHand)
+	var args []any
 	for one := range slices.Chunk(ends, 2) {
-		some, more, err := s.lookAtSome(ctx, tx, lookKeysFromTo, 0, one, inHand, room)
-		if err != nil {
-			return nil, false, err
-		}
-		events, full = append(events, some...), full || more
+		args = slices.Concat(args, one, besides, []any{int64(room)})
 	}
-	slices.SortFunc(events, func(a, b *event) int { return cmp.Compare(a.msg.Seq, b.msg.Seq) })
-	full = full || len(events) > room
-	return events[:min(len(events), room)], full, nil
+	if len(ends) > 2 {
+		args = append(args, int64(room))
+	}
+	return s.lookAtSome(ctx, tx, text, args, room)
 }
 
-func (s *keySource) lookAtSome(ctx context.Context, tx dialect.Tx, statement string, list int, args []any, inHand []int64, room int) (events []*event, full bool, err error) {
-	text, besides := s.r.sql.Aside(statement, list, inHand)
-	found, err := tx.QueryContext(ctx, text, slices.Concat(args, besides, []any{int64(room)})...)
+// lookKeysIn reads some ranges of partitions: each in the order of the index, no more than is wanted of all.
+func lookKeysIn(ranges int) string {
+	if ranges == 1 {
+		return lookKeysFromTo
+	}
+	each := slices.Repeat([]string{"(" + lookKeysFromTo + ")"}, ranges)
+	return "SELECT * FROM (\n" + strings.Join(each, "\nUNION ALL\n") + "\n) found ORDER BY seq LIMIT ?"
+}
+
+func (s *keySource) lookAtSome(ctx context.Context, tx dialect.Tx, text string, args []any, room int) (events []*event, full bool, err error) {
+	found, err := tx.QueryContext(ctx, text, args...)
 	if err != nil {
 		return nil, false, fmt.Errorf("read pending: %w", err)
 	}

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -18,6 +19,12 @@ import (
 // all.
 func (s totalSource) readTotal(ctx context.Context, tx dialect.Tx, t *turn, inHand []int64) (wrote bool, err error) {
 	r := s.r
+	holder := int64(math.MaxInt64)
+	if r.opts.OnDead == HoldKey { // before what is pending: a dead letter that is requeued in between holds what is behind it
+		if holder, err = r.firstDead(ctx, tx); err != nil {
+			return false, err
+		}
+	}
 	text, args := r.sql.Aside(lookPending, 0, inHand)
 	rows, err := tx.QueryContext(ctx, text, append(args, int64(t.room))...)
 	if err != nil {
@@ -28,11 +35,11 @@ func (s totalSource) readTotal(ctx context.Context, tx dialect.Tx, t *turn, inHa
 		return false, err
 	}
 	full := cut || len(events) == t.room
-	if r.opts.OnDead == HoldKey {
-		if events, err = r.beforeDead(ctx, tx, events); err != nil || len(events) == 0 {
-			t.wait = r.opts.PollMax // held: only an operator's Requeue or Discard changes that
-			return false, err
-		}
+	if i := slices.IndexFunc(events, func(e *event) bool { return e.msg.Seq > holder }); i == 0 {
+		t.wait = r.opts.PollMax // held: only an operator's Requeue or Discard changes that
+		return false, nil
+	} else if i > 0 {
+		events = events[:i]
 	}
 	batch, early, wait := sortOut(events)
 	if len(early) > 0 {
@@ -88,17 +95,14 @@ func sortOut(events []*event) (batch []*event, early []int64, wait time.Duration
 	return batch, early, never
 }
 
-// beforeDead cuts events at the first dead letter, which holds all that is behind it.
-func (r *Relay) beforeDead(ctx context.Context, tx dialect.Tx, events []*event) ([]*event, error) {
-	var first int64
-	if err := rows.One(ctx, tx, r.sql.SQL(oldestDead), nil, &first); errors.Is(err, sql.ErrNoRows) {
-		return events, nil
-	} else if err != nil {
-		return nil, fmt.Errorf("find dead letters: %w", err)
+// firstDead is the seq of the oldest dead letter, or higher than any.
+func (r *Relay) firstDead(ctx context.Context, tx dialect.Tx) (seq int64, err error) {
+	err = rows.One(ctx, tx, r.sql.SQL(oldestDead), nil, &seq)
+	if errors.Is(err, sql.ErrNoRows) {
+		return math.MaxInt64, nil
 	}
-	i := slices.IndexFunc(events, func(e *event) bool { return e.msg.Seq > first })
-	if i < 0 {
-		return events, nil
+	if err != nil {
+		return 0, fmt.Errorf("find dead letters: %w", err)
 	}
-	return events[:i], nil
+	return seq, nil
 }

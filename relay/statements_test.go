@@ -12,7 +12,7 @@ import (
 func TestStatementsAreHeldInGoldenFiles(t *testing.T) {
 	rows := func(statement, row string) string { return strings.Replace(statement, "{rows}", row+", "+row, 1) }
 	inHand := func(statement string) string {
-		return strings.Replace(statement, "{aside}", " AND NOT (seq >= ? AND seq <= ?)", 1)
+		return strings.ReplaceAll(statement, "{aside}", " AND NOT (seq >= ? AND seq <= ?)")
 	}
 	golden.Check(t, map[string]string{
 		"insertRelay": insertRelay, "beatRelay": beatRelay, "deleteRelay": deleteRelay,
@@ -31,7 +31,7 @@ func TestStatementsAreHeldInGoldenFiles(t *testing.T) {
 		"insertHeld": rows(insertHeld, heldRow), "heldBySeqs": heldBySeqs, "deleteHeld": deleteHeld, "heldState": heldState,
 		"heldKeys": heldKeys, "nextHeld": nextHeld, "putBehind": putBehind, "letGoList": letGoList,
 		"waitFailed": waitFailed, "group": group,
-		"lookKeys": inHand(lookKeys), "lookKeysFromTo": inHand(lookKeysFromTo), "lockMisplaced": lockMisplaced,
+		"lookKeys": inHand(lookKeys), "lookKeysFromTo": inHand(lookKeysFromTo), "lookKeysIn": inHand(lookKeysIn(2)), "lockMisplaced": lockMisplaced,
 		"setPartition": setPartition, "waitAside": waitAside, "waitStuck": waitStuck,
 		"dueWaiting": dueWaiting, "retry": retry, "probeKeys": probeKeys, "heldPage": heldPage, "deadPage": deadPage, "asidePage": asidePage,
 		"firstPending": firstPending,

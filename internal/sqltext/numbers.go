@@ -33,7 +33,7 @@ func (r *Renderer) ListOf(statement string, numbers []int64, before, after []any
 	return r.List(statement, len(list)), slices.Concat(before, list, after)
 }
 
-// Aside is List for a statement that leaves these seqs out where {aside} stands, with the arguments for that: ranges where
+// Aside is List for a statement that leaves these seqs out wherever {aside} stands, with the arguments for one such place: ranges where
 // they are few, which is quicker for an engine to compare with, and shorter.
 func (r *Renderer) Aside(statement string, list int, seqs []int64) (text string, args []any) {
 	ranges := RangesOf(seqs)
@@ -44,12 +44,12 @@ func (r *Renderer) Aside(statement string, list int, seqs []int64) (text string,
 	}
 	if n > maxRanges {
 		args = FilledUp(seqs)
-		return r.Lists(strings.Replace(statement, aside, asideList, 1), list, len(args)), args
+		return r.Lists(strings.ReplaceAll(statement, aside, asideList), list, len(args)), args
 	}
 	for last := len(ranges) - 2; len(ranges) < 2*n; {
 		ranges = append(ranges, ranges[last], ranges[last+1])
 	}
-	statement = strings.Replace(statement, aside, strings.Repeat(asideRange, n), 1)
+	statement = strings.ReplaceAll(statement, aside, strings.Repeat(asideRange, n))
 	if list == 0 {
 		return r.SQL(statement), ranges
 	}
