@@ -24,6 +24,9 @@ var mutants = []struct {
 }{
 	{"no row locks", "postgres mysql mariadb", "a locked row is waited for", wrap(func(d dialect.Dialect) dialect.Dialect { return noLocks{d} })},
 	{"locks that wait in place of skipping", "postgres mysql mariadb", "a row that another has locked is left out", wrap(func(d dialect.Dialect) dialect.Dialect { return noSkip{d} })},
+	{"ranges in place of lists", "mysql mariadb", "what the host has inserted and not committed is waited for by no relay, total", wrap(func(d dialect.Dialect) dialect.Dialect { return keyRanges{d} })},
+	{"ranges in place of lists", "mysql mariadb", "what the host has inserted and not committed is waited for by no relay, per key", wrap(func(d dialect.Dialect) dialect.Dialect { return keyRanges{d} })},
+	{"ranges in place of lists", "mysql mariadb", "what the host has inserted and not committed is waited for by no relay, none", wrap(func(d dialect.Dialect) dialect.Dialect { return keyRanges{d} })},
 	{"no lock at the beginning", "sqlite", "a transaction that has read may write", wrap(func(d dialect.Dialect) dialect.Dialect { return plainBegin{d, nil} })},
 	{"a stricter isolation", "postgres mysql mariadb", "a transaction sees what was committed since it began", wrap(func(d dialect.Dialect) dialect.Dialect {
 		return plainBegin{d, &sql.TxOptions{Isolation: sql.LevelRepeatableRead}}
@@ -195,6 +198,10 @@ func (noLocks) LockSkip() string { return "" }
 type noSkip struct{ dialect.Dialect }
 
 func (d noSkip) LockSkip() string { return d.Lock() }
+
+type keyRanges struct{ dialect.Dialect }
+
+func (keyRanges) ChangesRangesAlone() bool { return true }
 
 type plainBegin struct {
 	dialect.Dialect

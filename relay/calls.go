@@ -9,7 +9,7 @@ import (
 type call struct {
 	events  []*event
 	chains  []*chain
-	started time.Duration // r.now().mono
+	started time.Duration // r.now().Mono
 	givenUp bool
 
 	ctx    context.Context // ends with the hand's, and when an event is no longer ours
@@ -44,7 +44,7 @@ func (h *hand) cutOff() {
 	defer h.mu.Unlock()
 	for c := range h.calls {
 		for _, e := range c.events {
-			if e.guard.over() {
+			if e.guard.Over() {
 				h.halt()
 				c.cancel(ErrLeaseLost)
 				break
@@ -79,7 +79,7 @@ func (h *hand) next() *call {
 		h.active--
 		return nil
 	}
-	c := &call{started: h.r.now().mono}
+	c := &call{started: h.r.now().Mono}
 	c.ctx, c.cancel = context.WithCancelCause(h.ctx)
 	if h.r.batch == nil {
 		h.pick(c, 1)
@@ -90,7 +90,7 @@ func (h *hand) next() *call {
 	}
 	for _, e := range c.events {
 		e.hand = h
-		if e.guard.over() {
+		if e.guard.Over() {
 			c.cancel(nil)
 			h.putBack(c)
 			h.halt()
@@ -131,7 +131,7 @@ func (h *hand) putBack(c *call) {
 
 // end records what came of a call.
 func (h *hand) end(c *call, errs []error) {
-	took := h.r.now().mono - c.started
+	took := h.r.now().Mono - c.started
 	pace := h.r.pace.Load()
 	h.r.pace.Store(pace + (int64(took)/int64(len(errs))-pace)/8)
 	outs := make([]outcome, len(errs))

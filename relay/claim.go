@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sqloutbox/sqloutbox/dialect"
+	"github.com/sqloutbox/sqloutbox/internal/clocks"
 	"github.com/sqloutbox/sqloutbox/internal/rows"
 )
 
@@ -31,8 +32,8 @@ WHERE seq IN ({list}) AND state = 0`
 // claim is a batch of rows that this relay owns until its deadline.
 type claim struct {
 	id       string // claimed_by of its rows: unique, so that a late owner's outcome fits no row
-	deadline deadline
-	extended time.Duration // when it was extended last, by r.now().mono
+	deadline clocks.Deadline
+	extended time.Duration // when it was extended last, by r.now().Mono
 }
 
 // found is what a claim's SELECT saw, sorted by what is to be done with it.

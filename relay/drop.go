@@ -50,7 +50,7 @@ func (h *hand) stop(cause error) {
 func (h *hand) shed(limit time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	now := h.r.now().mono
+	now := h.r.now().Mono
 	for c := range h.calls {
 		if now-c.started < limit {
 			continue
@@ -79,7 +79,7 @@ func (h *hand) slowOnes() map[string]bool {
 func (h *hand) giveUp(limit time.Duration) {
 	var given []*call
 	h.mu.Lock()
-	now := h.r.now().mono
+	now := h.r.now().Mono
 	for c := range h.calls {
 		if now-c.since() < limit {
 			continue

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/sqloutbox/sqloutbox/internal/clocks"
 	"github.com/sqloutbox/sqloutbox/outbox"
 )
 
@@ -15,17 +16,17 @@ type event struct {
 	due         int64 // ms by the database's clock
 	firstFailed int64 // ms; 0: never
 	readAt      int64 // ms: the database's clock when it was read
-	read        instant
+	read        clocks.Instant
 	partition   int64 // -1: not set yet
 	by          string
 	broken      error // the row can't be handed over: why
 
-	scope string       // of order: one event of it at a time, in order
-	guard *deadline    // until when it is ours
-	claim *claim       // in OrderNone
-	known int          // how many handlers the database knew when it was handed over
-	began atomic.Int64 // when its last handler began, by r.now().mono
-	hand  *hand        // that a call of it is made from; nil: none
+	scope string           // of order: one event of it at a time, in order
+	guard *clocks.Deadline // until when it is ours
+	claim *claim           // in OrderNone
+	known int              // how many handlers the database knew when it was handed over
+	began atomic.Int64     // when its last handler began, by r.now().Mono
+	hand  *hand            // that a call of it is made from; nil: none
 }
 
 // eventColumns are read in the order of scanEvent. The clock is a scalar subquery: computed once, not once a row.

@@ -37,7 +37,7 @@ func countRecorded(all []ended) int {
 
 // countLate is how many of the outcomes come when their events are no longer ours.
 func countLate(all []ended) int {
-	return countRecorded(slices.DeleteFunc(slices.Clone(all), func(x ended) bool { return !x.e.guard.over() }))
+	return countRecorded(slices.DeleteFunc(slices.Clone(all), func(x ended) bool { return !x.e.guard.Over() }))
 }
 
 func (s *session) tryTurn(ctx context.Context, t *turn, work func(ctx context.Context, tx dialect.Tx) (bool, error)) error {

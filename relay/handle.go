@@ -134,7 +134,7 @@ func (h *Handlers) call(ctx context.Context, e *event, n *need, watched bool) re
 	}
 	from := h.relay.now()
 	got := h.run(ctx, e, m, n)
-	took := h.relay.now().mono - from.mono
+	took := h.relay.now().Mono - from.Mono
 	switch {
 	case got.err == nil:
 		if got.ran {

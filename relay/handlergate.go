@@ -113,7 +113,7 @@ func (r *running) has(seq int64, handler string) bool {
 
 // enterGate waits for a call's place as long as a call may wait.
 func (h *Handlers) enterGate(ctx context.Context, e *event, alone bool) (leave func(), err error) {
-	e.began.Store(int64(h.relay.now().mono))
+	e.began.Store(int64(h.relay.now().Mono))
 	waiting, stop := context.WithTimeout(ctx, h.relay.opts.PublishTimeout)
 	defer stop()
 	if leave, err = h.gate.enter(waiting, alone); err != nil {
@@ -125,12 +125,12 @@ func (h *Handlers) enterGate(ctx context.Context, e *event, alone bool) (leave f
 // onStuck calls fn if a call of an event's handler does not return after its time and the grace. returned ends that.
 func (h *Handlers) onStuck(e *event, fn func(took time.Duration)) (returned func()) {
 	r := h.relay
-	e.began.Store(int64(r.now().mono))
+	e.began.Store(int64(r.now().Mono))
 	ended, over := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(over)
 		for {
-			took := r.now().mono - time.Duration(e.began.Load())
+			took := r.now().Mono - time.Duration(e.began.Load())
 			left := r.opts.PublishTimeout + r.grace() - took
 			if left <= 0 {
 				fn(took)

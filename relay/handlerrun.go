@@ -25,7 +25,7 @@ var (
 
 // run calls a handler. What it waits for before is bounded by the PublishTimeout, and so is the call itself, or by less.
 func (h *Handlers) run(ctx context.Context, e *event, m Message, n *need) result {
-	e.began.Store(int64(h.relay.now().mono))
+	e.began.Store(int64(h.relay.now().Mono))
 	waiting, stop := context.WithTimeout(ctx, h.relay.opts.PublishTimeout)
 	defer stop()
 	leave, err := n.own.enter(waiting, h.relay, e)
@@ -73,7 +73,7 @@ func (h *Handlers) notRun(ctx context.Context, err error) error {
 }
 
 func (h *Handlers) runNoTx(ctx context.Context, e *event, m Message, n *need) result {
-	e.began.Store(int64(h.relay.now().mono))
+	e.began.Store(int64(h.relay.now().Mono))
 	ctx, cancel := context.WithTimeout(ctx, h.timeout(n.own))
 	defer cancel()
 	if err := guarded(func() error { return n.own.NoTx(ctx, m) }); err != nil {

@@ -13,7 +13,7 @@ import (
 
 // runTx runs a handler in a transaction that begins with the record, and ends it with it.
 func (h *Handlers) runTx(ctx context.Context, leave func(), tx *sql.Tx, e *event, m Message, n *need) result {
-	e.began.Store(int64(h.relay.now().mono))
+	e.began.Store(int64(h.relay.now().Mono))
 	ctx, cancel := context.WithTimeout(ctx, h.timeout(n.own))
 	defer cancel()
 	defer context.AfterFunc(ctx, func() { // it is over then, whether the handler returns or not

@@ -91,7 +91,7 @@ func (r *Relay) spent(e *event, attempts, limit int) bool {
 	if e.firstFailed == 0 {
 		return false
 	}
-	age := time.Duration(e.readAt-e.firstFailed)*time.Millisecond + r.now().mono - e.read.mono
+	age := time.Duration(e.readAt-e.firstFailed)*time.Millisecond + r.now().Mono - e.read.Mono
 	return age >= r.opts.DeadLetterAfter
 }
 

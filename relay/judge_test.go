@@ -5,6 +5,8 @@ import (
 	"math"
 	"testing"
 	"time"
+
+	"github.com/sqloutbox/sqloutbox/internal/clocks"
 )
 
 type needy struct{ p *int }
@@ -14,7 +16,7 @@ func (e *needy) Unwrap() error { _ = *e.p; return nil }
 
 // A nil pointer in an error is the commonest slip of all; its methods may panic.
 func TestAnErrorWhoseMethodsPanicIsAFailure(t *testing.T) {
-	r := &Relay{opts: (*Options)(nil).withDefaults(), limit: 11, now: newClock()}
+	r := &Relay{opts: (*Options)(nil).withDefaults(), limit: 11, now: clocks.New()}
 	var typedNil *needy
 	out := r.judge(context.Background(), &event{msg: Message{Attempt: 1}}, typedNil, 0)
 	if out.verdict != failed || errorText(out.err) == "" {

@@ -16,7 +16,7 @@ func (r *Relay) perKey(ctx context.Context, s *session, m mode) (int, error) {
 	s.own(0, s.registered)
 	s.look, s.rest = k.lookAround, k.rest
 	n, err := r.untilOver(ctx, s, m, func() (pass, error) {
-		if s.deadline.over() {
+		if s.deadline.Over() {
 			return pass{}, ErrLeaseLost
 		}
 		p, err := r.roll(ctx, s, k, r.opts.Concurrency, m)
@@ -50,7 +50,7 @@ type keySource struct {
 	stale      []blocker     // held by nothing any more
 	heldTo     int64         // how far the search for stale ones has come
 	held       bool          // it has met a holder in the partitions
-	fitted     time.Duration // when misfits were looked for last, by r.now().mono
+	fitted     time.Duration // when misfits were looked for last, by r.now().Mono
 }
 
 func newKeySource(s *session) *keySource {
@@ -121,8 +121,8 @@ func (s *keySource) work(ctx context.Context, tx dialect.Tx, t *turn) (wrote boo
 
 // rest waits while the destination is down. Others may come meanwhile and have their share.
 func (s *keySource) rest(ctx context.Context, d time.Duration) {
-	for end := s.r.now().mono + d; ctx.Err() == nil && !s.isLost(); {
-		left := end - s.r.now().mono
+	for end := s.r.now().Mono + d; ctx.Err() == nil && !s.isLost(); {
+		left := end - s.r.now().Mono
 		if left <= 0 {
 			return
 		}

@@ -63,7 +63,7 @@ func (s *session) probeNow(ctx context.Context) (signs, error) {
 	r := s.r
 	ctx, cancel := r.bounded(ctx)
 	defer cancel()
-	s.looked = r.now().mono
+	s.looked = r.now().Mono
 	var pending, scheduled, paused sql.NullInt64
 	var pauses int
 	var now int64
@@ -100,7 +100,7 @@ func untilDue(due sql.NullInt64, now int64) time.Duration {
 
 // lookSometimes looks once a poll interval, so that scheduled events become pending under load too.
 func (s *session) lookSometimes(ctx context.Context) error {
-	if s.looked != 0 && s.r.now().mono-s.looked < s.r.opts.Poll {
+	if s.looked != 0 && s.r.now().Mono-s.looked < s.r.opts.Poll {
 		return nil
 	}
 	_, err := s.look(ctx)

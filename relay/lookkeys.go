@@ -51,7 +51,7 @@ func (s *keySource) lookAround(ctx context.Context) (signs, error) {
 
 func (s *keySource) probeKeys(ctx context.Context) (saw signs, fallen bool, err error) {
 	r := s.r
-	s.looked = r.now().mono
+	s.looked = r.now().Mono
 	var ready, scheduled, waiting, paused sql.NullInt64
 	var relays, before, over, known, free, pauses int
 	var now int64
@@ -116,20 +116,20 @@ func (s *keySource) tend(ctx context.Context, now int64, scheduled, waiting, pau
 			return fmt.Errorf("resume paused: %w", err)
 		}
 	}
-	if s.fitted == 0 || r.now().mono-s.fitted > r.opts.PurgeEvery {
+	if s.fitted == 0 || r.now().Mono-s.fitted > r.opts.PurgeEvery {
 		if err := s.fit(ctx); err != nil {
 			return fmt.Errorf("look for misfits: %w", err)
 		}
-		s.fitted = r.now().mono
+		s.fitted = r.now().Mono
 	}
 	if !s.mayHold {
 		return nil
 	}
-	for from := r.now().mono; ; { // a page, or more if that is quick
+	for from := r.now().Mono; ; { // a page, or more if that is quick
 		if err := s.findStale(ctx); err != nil {
 			return fmt.Errorf("look at held keys: %w", err)
 		}
-		if s.heldTo == 0 || len(s.stale) > 0 || r.now().mono-from > staleTime {
+		if s.heldTo == 0 || len(s.stale) > 0 || r.now().Mono-from > staleTime {
 			return nil
 		}
 	}

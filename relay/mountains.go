@@ -40,7 +40,7 @@ FROM {events}{use_pending} WHERE state <= 0 AND partition_no IN ({list}) AND (se
 // timesRoom is how many batches a turn takes while there are mountains, since each look goes past them.
 const timesRoom = 8
 
-// mountains are the keys with so much behind their holder that their partition is read apart. Times are by r.now().mono.
+// mountains are the keys with so much behind their holder that their partition is read apart. Times are by r.now().Mono.
 type mountains struct {
 	keys                map[string]bool
 	pastNext, levelNext time.Duration // when past them is to be looked next, and a part of them to be put aside
@@ -88,7 +88,7 @@ func (s *keySource) readTogether() []int64 {
 // pastMountains takes events of the other keys in the partitions with mountains, and those that hold the mountains up.
 func (k *keyReader) pastMountains(ctx context.Context, tx dialect.Tx, left inHand) (wrote bool, err error) {
 	s := k.s
-	from := s.r.now().mono
+	from := s.r.now().Mono
 	if len(k.apart) == 0 || from < s.mountains.pastNext {
 		return false, nil
 	}
@@ -118,7 +118,7 @@ func (k *keyReader) pastMountains(ctx context.Context, tx dialect.Tx, left inHan
 	if err != nil {
 		return false, err
 	}
-	took := s.r.now().mono - from
+	took := s.r.now().Mono - from
 	s.mountains.pastNext = from + seldom*took
 	events = slices.DeleteFunc(events, func(e *event) bool { return slices.Contains(left.seqs(), e.msg.Seq) })
 	events = events[:min(len(events), k.room/2+1)]
@@ -137,13 +137,13 @@ func (s *keySource) level(ctx context.Context, tx dialect.Tx, t *turn, left inHa
 		return false, nil
 	}
 	t.more = true
-	from := s.r.now().mono
+	from := s.r.now().Mono
 	if from < m.levelNext {
 		return false, nil
 	}
 	step := max(m.step, leastStep)
 	defer func() {
-		took := s.r.now().mono - from
+		took := s.r.now().Mono - from
 		m.levelNext = from + seldom*took
 		if m.step = min(2*step, mostStep); took > stepTime {
 			m.step = step / 2

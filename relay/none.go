@@ -74,9 +74,9 @@ func (s *claimSource) tryTurn(ctx context.Context, t *turn, id string) (refused 
 		if t.room == 0 || s.pauses.all() {
 			return nil
 		}
-		c.deadline.now = r.now
-		c.deadline.extend(from, r.opts.Lease)
-		c.extended = from.mono
+		c.deadline.Now = r.now
+		c.deadline.Extend(from, r.opts.Lease)
+		c.extended = from.Mono
 		return s.claim(ctx, tx, c, t)
 	})
 	s.unknown = s.unknown || txn.IsUnknown(err)
@@ -130,19 +130,19 @@ func (s *claimSource) keep(ctx context.Context, h *hand) {
 		byClaim[e.claim] = append(byClaim[e.claim], e.msg.Seq)
 	}
 	for c, seqs := range byClaim {
-		if s.r.now().mono-c.extended < s.r.opts.Lease/3 {
+		if s.r.now().Mono-c.extended < s.r.opts.Lease/3 {
 			continue
 		}
 		if err := s.extend(ctx, c, seqs); errors.Is(err, ErrLeaseLost) {
 			h.stop(ErrLeaseLost)
 		} else if err != nil {
-			s.r.log.Warn("a claim could not be extended yet", "error", err, "left", c.deadline.left())
+			s.r.log.Warn("a claim could not be extended yet", "error", err, "left", c.deadline.Left())
 		}
 	}
 }
 
 func (s *claimSource) extend(ctx context.Context, c *claim, seqs []int64) error {
-	ctx, stop := context.WithTimeout(ctx, max(c.deadline.left(), time.Second))
+	ctx, stop := context.WithTimeout(ctx, max(c.deadline.Left(), time.Second))
 	defer stop()
 	from := s.r.now()
 	var n int64
@@ -157,7 +157,7 @@ func (s *claimSource) extend(ctx context.Context, c *claim, seqs []int64) error 
 	case n == 0:
 		return ErrLeaseLost
 	}
-	c.deadline.extend(from, s.r.opts.Lease)
-	c.extended = from.mono
+	c.deadline.Extend(from, s.r.opts.Lease)
+	c.extended = from.Mono
 	return nil
 }

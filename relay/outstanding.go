@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 
+	"github.com/sqloutbox/sqloutbox/internal/clocks"
 	"github.com/sqloutbox/sqloutbox/internal/delivery"
 	"github.com/sqloutbox/sqloutbox/internal/rows"
 	"github.com/sqloutbox/sqloutbox/internal/topics"
@@ -47,7 +48,7 @@ type left struct {
 	behind     bool  // another event holds its key
 	counted    int   // attempts, as the record has them
 	no         claimNo
-	renewed    instant // when it was claimed or renewed last
+	renewed    clocks.Instant // when it was claimed or renewed last
 }
 
 // settled: the event was published, or deleted, meanwhile.

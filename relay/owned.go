@@ -29,7 +29,7 @@ func (s *session) gaveAll() {
 	s.mu.Lock()
 	err := s.lost
 	s.mu.Unlock()
-	if err == nil && s.deadline.over() {
+	if err == nil && s.deadline.Over() {
 		err = ErrLeaseLost
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.leases)) {

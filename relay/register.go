@@ -68,7 +68,7 @@ func (r *Relay) tryRegister(ctx context.Context) (*session, error) {
 	s := &session{r: r, id: id.String(), gone: make(chan struct{})}
 	s.look = s.probeNow
 	s.rest = func(ctx context.Context, d time.Duration) { r.waitFor(ctx, s, d, false) }
-	s.deadline.now = r.now
+	s.deadline.Now = r.now
 	// Not cut off by the end of the relay: a row that was made all the same would be nobody's.
 	first, cancel := r.bounded(context.WithoutCancel(ctx))
 	defer cancel()

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sqloutbox/sqloutbox/dialect"
+	"github.com/sqloutbox/sqloutbox/internal/clocks"
 	"github.com/sqloutbox/sqloutbox/internal/fanout"
 	"github.com/sqloutbox/sqloutbox/internal/plaintext"
 	"github.com/sqloutbox/sqloutbox/internal/sqltext"
@@ -36,7 +37,7 @@ type Relay struct {
 	log      *slog.Logger
 
 	filtersRows bool // see dialect.RowFilter
-	now         clock
+	now         clocks.Clock
 	host        string
 	running     sync.Mutex // held by the one Run, RunOnce or Drain under way
 
@@ -88,7 +89,7 @@ func New(o *outbox.Outbox, p Publisher, opts *Options) (*Relay, error) {
 		opts:  options,
 		hooks: newHooks(options.Observers),
 		log:   options.Logger,
-		now:   newClock(),
+		now:   clocks.New(),
 		host:  plaintext.Cut(host, 255),
 		wake:  make(chan struct{}, 1),
 	}

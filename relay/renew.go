@@ -64,7 +64,7 @@ func (s *server) old() (all []*left) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for l := range s.held {
-		if s.h.relay.now().mono-l.renewed.mono >= s.h.relay.opts.Lease/3 {
+		if s.h.relay.now().Mono-l.renewed.Mono >= s.h.relay.opts.Lease/3 {
 			all = append(all, l)
 		}
 	}
@@ -93,5 +93,5 @@ func (s *server) lapsed(l *left) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	lease := s.h.relay.opts.Lease
-	return s.h.relay.now().mono-l.renewed.mono > lease-lease/10
+	return s.h.relay.now().Mono-l.renewed.Mono > lease-lease/10
 }

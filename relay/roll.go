@@ -82,10 +82,10 @@ func (x *roller) run(ctx context.Context) error {
 		}
 		t := x.next(ctx)
 		keep, cancel := x.r.detached(ctx, x.s)
-		start := x.r.now().mono
+		start := x.r.now().Mono
 		err := x.src.turn(keep, t)
 		cancel()
-		x.r.settled(t, x.r.now().mono-start, err)
+		x.r.settled(t, x.r.now().Mono-start, err)
 		if err != nil {
 			x.hand.stop(nil)
 			x.open = false

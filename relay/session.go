@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sqloutbox/sqloutbox/dialect"
+	"github.com/sqloutbox/sqloutbox/internal/clocks"
 	"github.com/sqloutbox/sqloutbox/internal/rows"
 	"github.com/sqloutbox/sqloutbox/internal/txn"
 )
@@ -26,8 +27,8 @@ const (
 type session struct {
 	r          *Relay
 	id         string
-	registered instant  // before its row was made
-	deadline   deadline // of what it owns
+	registered clocks.Instant  // before its row was made
+	deadline   clocks.Deadline // of what it owns
 	stopBeat   context.CancelFunc
 	beating    sync.WaitGroup
 
@@ -45,7 +46,7 @@ type session struct {
 	noted    inHand                                     // what is in hand, as the row says
 	noting   inHand                                     // what the transaction under way says
 	unknown  *turn                                      // whose commit has an unknown outcome
-	looked   time.Duration                              // when the last look was, by r.now().mono
+	looked   time.Duration                              // when the last look was, by r.now().Mono
 	leases   map[string]int64                           // that it owns, with their tokens
 	pauses   pauses
 	pausedTo int64 // how far resume has looked
@@ -77,7 +78,7 @@ func (s *session) beat(ctx context.Context) {
 		switch {
 		case err == nil:
 			if owns {
-				s.deadline.extend(from, s.r.opts.Lease)
+				s.deadline.Extend(from, s.r.opts.Lease)
 			}
 			pause = every
 		case errors.Is(err, ErrLeaseLost):
@@ -86,9 +87,9 @@ func (s *session) beat(ctx context.Context) {
 		case ctx.Err() != nil:
 			return
 		default: // unknown: it may have happened, and will be clear when it works again
-			s.r.log.Warn("no sign of life could be given", "relay", s.id, "error", err, "left", s.deadline.left())
+			s.r.log.Warn("no sign of life could be given", "relay", s.id, "error", err, "left", s.deadline.Left())
 			pause = jitter(every / 8)
-			if owns, _ := s.owned(); owns && s.deadline.over() {
+			if owns, _ := s.owned(); owns && s.deadline.Over() {
 				s.lose(fmt.Errorf("%w: not renewed in time: %w", ErrLeaseLost, err))
 				return
 			}
@@ -147,8 +148,8 @@ func (s *session) owned() (owns bool, token int64) {
 }
 
 // own notes that the session owns something since from; token is that of the lease in OrderTotal.
-func (s *session) own(token int64, from instant) {
-	s.deadline.extend(from, s.r.opts.Lease) // first: who owns is held to it
+func (s *session) own(token int64, from clocks.Instant) {
+	s.deadline.Extend(from, s.r.opts.Lease) // first: who owns is held to it
 	s.mu.Lock()
 	s.owns, s.token = true, token
 	s.mu.Unlock()

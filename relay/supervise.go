@@ -29,8 +29,8 @@ func (x *roller) await(ctx context.Context) {
 	if x.open && !x.alone && x.more {
 		low = x.r.opts.Batch
 	}
-	flush := x.r.now().mono + flushEvery
-	x.watch(ctx, low, func(done int) bool { return done > 0 && x.r.now().mono >= flush }, wake, poll)
+	flush := x.r.now().Mono + flushEvery
+	x.watch(ctx, low, func(done int) bool { return done > 0 && x.r.now().Mono >= flush }, wake, poll)
 }
 
 // finish watches the hand until all has ended.
@@ -86,7 +86,7 @@ func (x *roller) watch(ctx context.Context, low int, enough func(done int) bool,
 
 // detached is a context for bookkeeping: it outlives ctx, and ends when nothing can be recorded in time any more.
 func (r *Relay) detached(ctx context.Context, s *session) (context.Context, context.CancelFunc) {
-	limit := max(s.deadline.left(), 2*time.Second)
+	limit := max(s.deadline.Left(), 2*time.Second)
 	if owns, _ := s.owned(); !owns {
 		limit = max(r.opts.Lease, limit) // claims have deadlines of their own, and late outcomes are refused
 	}

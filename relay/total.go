@@ -23,7 +23,7 @@ func (r *Relay) total(ctx context.Context, s *session, m mode) (int, error) {
 		return 0, fmt.Errorf("%w: topic %q is paused: resume it, or pause everything", ErrTopicPaused, topic)
 	}
 	return r.untilOver(ctx, s, m, func() (pass, error) {
-		if s.deadline.over() {
+		if s.deadline.Over() {
 			return pass{}, ErrLeaseLost
 		}
 		p, err := r.roll(ctx, s, totalSource{s}, 1, m)

@@ -1,6 +1,7 @@
 package sqltext
 
 import (
+	"math/bits"
 	"slices"
 	"strings"
 )
@@ -37,11 +38,7 @@ func (r *Renderer) ListOf(statement string, numbers []int64, before, after []any
 // they are few, which is quicker for an engine to compare with, and shorter.
 func (r *Renderer) Aside(statement string, list int, seqs []int64) (text string, args []any) {
 	ranges := RangesOf(seqs)
-	n := 0
-	if len(ranges) > 0 {
-		for n = 1; n < len(ranges)/2; n *= 2 {
-		}
-	}
+	n := powerOfTwo(len(ranges) / 2)
 	if n > maxRanges {
 		args = FilledUp(seqs)
 		return r.Lists(strings.ReplaceAll(statement, aside, asideList), list, len(args)), args
@@ -77,14 +74,18 @@ func RangesOf(numbers []int64) (ends []any) {
 // to a power of two with the last of them, so that an engine sees few different texts and can keep their plans.
 func FilledUp(numbers []int64) []any {
 	numbers = slices.Sorted(slices.Values(numbers))
-	n := 1
-	for n < len(numbers) {
-		n *= 2
-	}
-	n = min(n, max(MaxList, len(numbers)))
+	n := min(powerOfTwo(len(numbers)), max(MaxList, len(numbers)))
 	args := make([]any, n)
 	for i := range args {
 		args[i] = numbers[min(i, len(numbers)-1)]
 	}
 	return args
+}
+
+// powerOfTwo is the lowest one that is n or more; 0 for 0.
+func powerOfTwo(n int) int {
+	if n == 0 {
+		return 0
+	}
+	return 1 << bits.Len(uint(n-1))
 }

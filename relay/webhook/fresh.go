@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/sqloutbox/sqloutbox/internal/clocks"
 	"github.com/sqloutbox/sqloutbox/internal/rows"
 )
 
@@ -14,43 +15,20 @@ const (
 	lookFor  = 500 * time.Millisecond
 )
 
-// moment is one on two clocks, as in relay/deadline.go: monotonic time stands still while the machine sleeps, and wall time
-// may be set.
-type moment struct {
-	mono time.Duration // since some fixed moment
-	wall time.Time
-}
-
-var started = time.Now()
-
-func now() moment {
-	t := time.Now()
-	return moment{t.Sub(started), t.Round(0)}
-}
-
-// since is how much time has passed, by the clock that says more.
-func (m moment) since(from moment) time.Duration { return max(m.mono-from.mono, m.wall.Sub(from.wall)) }
-
-// over reports whether a lease that was asked for at from may end within d, less a tenth of it, against clocks that run at
-// different speeds.
-func (m moment) over(from moment, lease, d time.Duration) bool {
-	return m.since(from)+d > lease-lease/10
-}
-
 // sight is what was seen of a subscription.
 type sight struct {
 	version int64 // -1: it is gone
 	changes int64 // of Webhooks, before it was looked at
-	at      moment
+	at      clocks.Instant
 }
 
 // lookAt begins a sight.
-func (w *Webhooks) lookAt() sight { return sight{changes: w.changes.Load(), at: now()} }
+func (w *Webhooks) lookAt() sight { return sight{changes: w.changes.Load(), at: w.now()} }
 
 // current reports whether the subscription is what it was claimed for. Most often the lane's last turn has seen it.
 func (l *lane) current(ctx context.Context, c *claim) (bool, error) {
 	s := l.seen.Load()
-	if s == nil || s.changes != l.w.changes.Load() || now().since(s.at) > freshFor {
+	if s == nil || s.changes != l.w.changes.Load() || l.w.now().Since(s.at) > freshFor {
 		var err error
 		if s, err = l.lookAgain(ctx); err != nil {
 			return false, err

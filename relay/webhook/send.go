@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"github.com/sqloutbox/sqloutbox/internal/clocks"
 )
 
 // Headers beside those of the standard. They are not signed.
@@ -36,10 +38,10 @@ type delivery struct {
 
 // claim is what deliveries that were claimed together have in common.
 type claim struct {
-	id   string
-	at   moment // before it was made: the lease has not ended before Options.Lease from then
-	to   *endpointRow
-	stop atomic.Bool // nothing more of it is to be sent
+	id       string
+	deadline clocks.Deadline // of its lease
+	to       *endpointRow
+	stop     atomic.Bool // nothing more of it is to be sent
 
 	careful bool // every try has failed of late: one by one, with pauses, until one is done
 }
@@ -101,7 +103,7 @@ func (l *lane) sendOneByOne(ctx, sending context.Context, claimed []*delivery, c
 // attempt is one try, or none where it is too late for one.
 func (l *lane) attempt(ctx, sending context.Context, d *delivery) outcome {
 	c, opts := d.claim, &l.w.opts
-	late := func() bool { return ctx.Err() != nil || c.stop.Load() || now().over(c.at, opts.Lease, opts.Timeout) }
+	late := func() bool { return ctx.Err() != nil || c.stop.Load() || c.tooLate(opts.Timeout) }
 	if late() {
 		return c.back(d, 0)
 	}
@@ -136,6 +138,9 @@ func (l *lane) attempt(ctx, sending context.Context, d *delivery) outcome {
 	}
 	return outcome{delivery: d, a: a, j: j}
 }
+
+// tooLate reports whether the lease may end within d, which a request may take.
+func (c *claim) tooLate(d time.Duration) bool { return c.deadline.Left() < d }
 
 // back gives a delivery back, and all that follows it of its claim: none of them may go past it.
 func (c *claim) back(d *delivery, wait time.Duration) outcome {

@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/sqloutbox/sqloutbox/dialect"
+	"github.com/sqloutbox/sqloutbox/internal/clocks"
 	"github.com/sqloutbox/sqloutbox/internal/rows"
 	"github.com/sqloutbox/sqloutbox/internal/txn"
 )
@@ -51,9 +52,10 @@ func (l *lane) turn(ctx context.Context, t *turn) error {
 		return ctx.Err()
 	}
 	defer func() { <-w.turns }()
-	c := &claim{}
+	c := &claim{deadline: clocks.Deadline{Now: w.now}}
 	err := txn.Run(ctx, w.o.DB(), w.o.Dialect(), func(tx dialect.Tx) error {
-		c.id, c.at = uuid.NewString(), now()
+		c.id = uuid.NewString()
+		c.deadline.Extend(w.now(), w.opts.Lease)
 		t.claimed, t.more, t.fitted, t.disable, t.refused = nil, false, nil, nil, 0
 		return l.tryTurn(ctx, tx, t, c)
 	})

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sqloutbox/sqloutbox/dialect"
+	"github.com/sqloutbox/sqloutbox/internal/clocks"
 	"github.com/sqloutbox/sqloutbox/internal/fanout"
 	"github.com/sqloutbox/sqloutbox/internal/invalid"
 	"github.com/sqloutbox/sqloutbox/internal/rows"
@@ -25,6 +26,7 @@ type Webhooks struct {
 	opts   Options
 	log    *slog.Logger
 	sql    *sqltext.Renderer
+	now    clocks.Clock
 	client *client
 	wake   chan struct{} // of capacity 1
 	turns  chan struct{} // as many as may have a transaction at once
@@ -70,6 +72,7 @@ func New(o *outbox.Outbox, opts *Options) (*Webhooks, error) {
 		opts:   options,
 		log:    options.Logger,
 		sql:    sqltext.New(o.Dialect(), of.Schema, of.Prefix),
+		now:    clocks.New(),
 		client: newClient(&options),
 		wake:   make(chan struct{}, 1),
 		turns:  make(chan struct{}, turns),
