@@ -82,7 +82,7 @@ func holdRequeuedInTurn(t *env) {
 	equalIDs(t, "handed over", p.ids(), ids[:1])
 	once := t.oneWriter()
 	db := t.hooked(hookdb.Hooks{After: func(query string) error {
-		if !once && strings.HasPrefix(query, "SELECT seq") && strings.Contains(query, t.sql.SQL("{events}")) {
+		if !once && strings.HasPrefix(query, "SELECT seq, id, topic") {
 			once = true
 			ctx, cancel := context.WithTimeout(t.ctx(), time.Second)
 			defer cancel()
