@@ -93,5 +93,5 @@ func (s *server) lapsed(l *left) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	lease := s.h.relay.opts.Lease
-	return s.h.relay.now().Mono-l.renewed.Mono > lease-lease/10
+	return s.h.relay.now().Since(l.renewed) > lease-lease/10
 }

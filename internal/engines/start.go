@@ -18,8 +18,8 @@ func (h home) start(s *steps, p programs) error {
 		return err
 	}
 	old, _ := h.load()
-	if old.alive() && old.Settings == h.wanted() && h.waitFor(s, old, 30*time.Second) == nil {
-		return nil // it was only slow
+	if old.alive() && old.Settings == h.wanted() && h.waitFor(s, old, 2*time.Minute) == nil {
+		return nil // it was only slow, or had no connection left
 	}
 	if old.alive() {
 		s.say("stopping the server that does not answer or has other settings")

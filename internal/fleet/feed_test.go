@@ -98,7 +98,7 @@ func follow(t *testing.T, d *database) (seen func(n int) []string) {
 	}()
 	return func(n int) (all []string) {
 		t.Helper()
-		for limit := time.After(20 * time.Second); len(all) < n; {
+		for limit := time.After(patience * 20 * time.Second); len(all) < n; {
 			select {
 			case id := <-ids:
 				all = append(all, id)

@@ -189,8 +189,8 @@ func (p *process) await(t *testing.T, limit time.Duration) {
 	t.Helper()
 	select {
 	case <-p.ended:
-	case <-time.After(limit):
-		t.Fatalf("%s has not ended within %v", p.name, limit)
+	case <-time.After(patience * limit):
+		t.Fatalf("%s has not ended within %v", p.name, patience*limit)
 	}
 }
 
@@ -250,13 +250,16 @@ func (f *fleet) wantSilence() {
 	}
 }
 
+// patience is how many times a limit may be overrun: limits are for a machine that does little else.
+const patience = 4
+
 // eventually polls until cond holds.
 func eventually(t *testing.T, limit time.Duration, what string, cond func() bool) {
 	t.Helper()
-	deadline := time.Now().Add(limit)
+	deadline := time.Now().Add(patience * limit)
 	for !cond() {
 		if time.Now().After(deadline) {
-			t.Fatalf("not within %v: %s", limit, what)
+			t.Fatalf("not within %v: %s", patience*limit, what)
 		}
 		time.Sleep(2 * time.Millisecond)
 	}

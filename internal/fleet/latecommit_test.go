@@ -161,7 +161,7 @@ func runRelay(t *testing.T, r *relay.Relay) (stop func()) {
 			if err != nil {
 				t.Error(err)
 			}
-		case <-time.After(30 * time.Second):
+		case <-time.After(patience * 30 * time.Second):
 			t.Error("Run does not end")
 		}
 	})

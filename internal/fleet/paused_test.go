@@ -44,7 +44,7 @@ func TestAPausedOwnersLateOutcomeChangesNothingAndIsCounted(t *testing.T) {
 		var r receipt
 		select {
 		case r = <-held:
-		case <-time.After(20 * time.Second):
+		case <-time.After(patience * 20 * time.Second):
 			t.Fatal("no event arrived")
 		}
 		paused := f.named(r.Relay)

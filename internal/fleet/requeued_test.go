@@ -46,7 +46,7 @@ func requeued(t *testing.T, d *database, policy relay.DeadPolicy, events, keys, 
 	if policy == relay.SkipDead {
 		select { // its key goes on behind it
 		case <-waiting:
-		case <-time.After(20 * time.Second):
+		case <-time.After(patience * 20 * time.Second):
 			t.Fatal("what is behind the dead letter does not flow")
 		}
 	}
