@@ -62,6 +62,12 @@ func TestWhatIsInHandIsLeftOut(t *testing.T) {
 			t.Errorf("%v: %s %v", c.seqs, text, args)
 		}
 	}
+	for _, seqs := range [][]int64{{5, 6}, scattered} {
+		text, args := r.Aside(look+" UNION ALL "+look, 0, seqs)
+		if strings.Contains(text, "{") || strings.Count(text, "?") != 2*len(args) {
+			t.Errorf("in two places: %s %v", text, args)
+		}
+	}
 	text, args := r.Aside(`SELECT 1 FROM {events} WHERE partition_no IN ({list}){aside}`, 2, []int64{5, 6})
 	if !strings.Contains(text, "IN (?, ?) AND NOT (seq >= ? AND seq <= ?)") || !slices.Equal(args, []any{int64(5), int64(6)}) {
 		t.Errorf("with a list: %s %v", text, args)

@@ -90,7 +90,7 @@ func (r *Renderer) List(statement string, n int) string {
 	return r.text(source{statement, "{list}", "?", n, 0})
 }
 
-// Lists is SQL with {list} as n placeholders and {beside} as m.
+// Lists is SQL with {list} as n placeholders, and {beside} as m wherever it stands.
 func (r *Renderer) Lists(statement string, n, m int) string {
 	return r.text(source{statement, "{beside}", "?", m, n})
 }
@@ -125,7 +125,7 @@ func (r *Renderer) text(from source) string {
 func (r *Renderer) fill(from source) string {
 	statement := from.statement
 	if from.mark != "" {
-		statement = strings.Replace(statement, from.mark, times(from.item, from.n), 1)
+		statement = strings.ReplaceAll(statement, from.mark, times(from.item, from.n))
 	}
 	if from.list > 0 {
 		statement = strings.Replace(statement, "{list}", times("?", from.list), 1)
