@@ -16,8 +16,8 @@ import (
 // A held key may have a mountain of events, all before those of other keys. A turn that finds one leaves its partition out
 // of what it reads, so that the others get on, and puts a part of the mountain aside besides. The other keys of that
 // partition are looked for past the mountain: in full order, and so at a cost that grows with it. That and the putting aside
-// are done now and then, each for an eighth of the time at most. Since a look at what is pending goes past the mountain as
-// well, a turn takes more at once meanwhile.
+// are done now and then, each for a sixteenth of the time at most while there is anything else to hand over. Since a look at
+// what is pending goes past the mountain as well, a turn takes more at once meanwhile.
 
 // A turn puts aside so much of a mountain: more as long as that takes little time.
 const (
@@ -26,8 +26,8 @@ const (
 	stepTime  = 200 * time.Millisecond
 )
 
-// seldom is how many times as long as something takes pass until it is done again.
-const seldom = 8
+// seldom is how many times as long as something takes pass until it is done again, while there is something else to do.
+const seldom = 16
 
 const (
 	// By (state, seq, partition_no), in order and without a sort.
@@ -46,7 +46,11 @@ type mountains struct {
 	pastNext, levelNext time.Duration // when past them is to be looked next, and a part of them to be put aside
 	levelTo             int64         // how far putting aside has come; what a rollback leaves before it is met again
 	step                int           // how much a turn puts aside
+	alone               bool          // the last look found nothing but mountains
 }
+
+// isTime reports whether what is done seldom is to be done.
+func (m *mountains) isTime(next, now time.Duration) bool { return m.alone || now >= next }
 
 func (m *mountains) add(key string) {
 	if !m.keys[key] {
@@ -89,7 +93,7 @@ func (s *keySource) readTogether() []int64 {
 func (k *keyReader) pastMountains(ctx context.Context, tx dialect.Tx, left inHand) (wrote bool, err error) {
 	s := k.s
 	from := s.r.now().Mono
-	if len(k.apart) == 0 || from < s.mountains.pastNext {
+	if len(k.apart) == 0 || !s.mountains.isTime(s.mountains.pastNext, from) {
 		return false, nil
 	}
 	partitions := sqltext.FilledUp(append(slices.Clone(k.apart), -1))
@@ -138,7 +142,7 @@ func (s *keySource) level(ctx context.Context, tx dialect.Tx, t *turn, left inHa
 	}
 	t.more = true
 	from := s.r.now().Mono
-	if from < m.levelNext {
+	if !m.isTime(m.levelNext, from) {
 		return false, nil
 	}
 	step := max(m.step, leastStep)

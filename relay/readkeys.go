@@ -17,7 +17,8 @@ const (
 FROM {events}{use_pending} WHERE state <= 0 AND partition_no IN ({list}){aside} ORDER BY state, seq LIMIT ?`
 
 	// The same for partitions that follow each other, as all of them do: compared in the index, and without a list for each row.
-	lookKeysFromTo = `SELECT ` + eventColumns + `
+	lookKeysFromTo = `SELECT ` + eventColumns + keysFromTo
+	keysFromTo     = `
 FROM {events}{use_pending} WHERE state <= 0 AND partition_no >= ? AND partition_no <= ?{aside} ORDER BY state, seq LIMIT ?`
 )
 
@@ -46,6 +47,7 @@ func (s *keySource) read(ctx context.Context, tx dialect.Tx, t *turn, left inHan
 			inHand = append(inHand, e.msg.Seq)
 		}
 		events, full, err := s.lookForKeys(ctx, tx, inHand, room)
+		s.mountains.alone = len(events) == 0
 		if err != nil || len(events) == 0 {
 			return wrote, err
 		}
@@ -95,13 +97,14 @@ func (s *keySource) lookForKeys(ctx context.Context, tx dialect.Tx, inHand []int
 	return s.lookAtSome(ctx, tx, text, args, room)
 }
 
-// lookKeysIn reads some ranges of partitions: each in the order of the index, no more than is wanted of all.
+// lookKeysIn reads some ranges of partitions: each in the order of the index, and merged in that order, so that nothing is
+// sorted.
 func lookKeysIn(ranges int) string {
 	if ranges == 1 {
 		return lookKeysFromTo
 	}
-	each := slices.Repeat([]string{"(" + lookKeysFromTo + ")"}, ranges)
-	return "SELECT * FROM (\n" + strings.Join(each, "\nUNION ALL\n") + "\n) found ORDER BY seq LIMIT ?"
+	each := slices.Repeat([]string{"(SELECT *" + keysFromTo + ")"}, ranges)
+	return "SELECT " + eventColumns + "\nFROM (" + strings.Join(each, " UNION ALL\n") + ") found ORDER BY state, seq LIMIT ?"
 }
 
 func (s *keySource) lookAtSome(ctx context.Context, tx dialect.Tx, text string, args []any, room int) (events []*event, full bool, err error) {

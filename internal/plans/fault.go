@@ -18,7 +18,7 @@ func (f *Table) Fault(plan string, indexes ...string) string {
 	var events []string // the steps that read them
 	for line := range strings.Lines(plan) {
 		line = strings.TrimSpace(line)
-		for _, bad := range []string{"Sort", "TEMP B-TREE", "filesort"} {
+		for _, bad := range []string{"Sort  (", "TEMP B-TREE", "filesort"} { // PostgreSQL's merge of what is sorted has a Sort Key
 			if strings.Contains(line, bad) {
 				return "the plan says " + bad
 			}

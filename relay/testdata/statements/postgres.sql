@@ -253,15 +253,12 @@ SELECT seq, id, topic, event_key, partition_no, headers, payload, created_ms, du
 FROM outbox_events WHERE state <= 0 AND partition_no >= $1 AND partition_no <= $2 AND NOT (seq >= $3 AND seq <= $4) ORDER BY state, seq LIMIT $5;
 
 -- lookKeysIn
-SELECT * FROM (
-(SELECT seq, id, topic, event_key, partition_no, headers, payload, created_ms, due_ms, attempts, total_attempts,
+SELECT seq, id, topic, event_key, partition_no, headers, payload, created_ms, due_ms, attempts, total_attempts,
        first_failed_ms, claimed_by, claim_token, (SELECT ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT))
-FROM outbox_events WHERE state <= 0 AND partition_no >= $1 AND partition_no <= $2 AND NOT (seq >= $3 AND seq <= $4) ORDER BY state, seq LIMIT $5)
-UNION ALL
-(SELECT seq, id, topic, event_key, partition_no, headers, payload, created_ms, due_ms, attempts, total_attempts,
-       first_failed_ms, claimed_by, claim_token, (SELECT ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT))
-FROM outbox_events WHERE state <= 0 AND partition_no >= $6 AND partition_no <= $7 AND NOT (seq >= $8 AND seq <= $9) ORDER BY state, seq LIMIT $10)
-) found ORDER BY seq LIMIT $11;
+FROM ((SELECT *
+FROM outbox_events WHERE state <= 0 AND partition_no >= $1 AND partition_no <= $2 AND NOT (seq >= $3 AND seq <= $4) ORDER BY state, seq LIMIT $5) UNION ALL
+(SELECT *
+FROM outbox_events WHERE state <= 0 AND partition_no >= $6 AND partition_no <= $7 AND NOT (seq >= $8 AND seq <= $9) ORDER BY state, seq LIMIT $10)) found ORDER BY state, seq LIMIT $11;
 
 -- lookLease
 SELECT owner, token, until_ms, lease_ms, ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT) FROM outbox_leases WHERE name = $1;

@@ -253,15 +253,12 @@ SELECT seq, id, topic, event_key, partition_no, headers, payload, created_ms, du
 FROM outbox_events INDEXED BY outbox_events_pending WHERE state <= 0 AND partition_no >= ? AND partition_no <= ? AND NOT (seq >= ? AND seq <= ?) ORDER BY state, seq LIMIT ?;
 
 -- lookKeysIn
-SELECT * FROM (
-(SELECT seq, id, topic, event_key, partition_no, headers, payload, created_ms, due_ms, attempts, total_attempts,
+SELECT seq, id, topic, event_key, partition_no, headers, payload, created_ms, due_ms, attempts, total_attempts,
        first_failed_ms, claimed_by, claim_token, (SELECT (CAST(unixepoch('subsec') * 1000 AS INTEGER)))
-FROM outbox_events INDEXED BY outbox_events_pending WHERE state <= 0 AND partition_no >= ? AND partition_no <= ? AND NOT (seq >= ? AND seq <= ?) ORDER BY state, seq LIMIT ?)
-UNION ALL
-(SELECT seq, id, topic, event_key, partition_no, headers, payload, created_ms, due_ms, attempts, total_attempts,
-       first_failed_ms, claimed_by, claim_token, (SELECT (CAST(unixepoch('subsec') * 1000 AS INTEGER)))
-FROM outbox_events INDEXED BY outbox_events_pending WHERE state <= 0 AND partition_no >= ? AND partition_no <= ? AND NOT (seq >= ? AND seq <= ?) ORDER BY state, seq LIMIT ?)
-) found ORDER BY seq LIMIT ?;
+FROM ((SELECT *
+FROM outbox_events INDEXED BY outbox_events_pending WHERE state <= 0 AND partition_no >= ? AND partition_no <= ? AND NOT (seq >= ? AND seq <= ?) ORDER BY state, seq LIMIT ?) UNION ALL
+(SELECT *
+FROM outbox_events INDEXED BY outbox_events_pending WHERE state <= 0 AND partition_no >= ? AND partition_no <= ? AND NOT (seq >= ? AND seq <= ?) ORDER BY state, seq LIMIT ?)) found ORDER BY state, seq LIMIT ?;
 
 -- lookLease
 SELECT owner, token, until_ms, lease_ms, (CAST(unixepoch('subsec') * 1000 AS INTEGER)) FROM outbox_leases WHERE name = ?;
