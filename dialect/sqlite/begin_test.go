@@ -52,7 +52,7 @@ func TestWaitingInBeginEndsWithTheContext(t *testing.T) {
 	if _, err := sqlite.New().Begin(ctx, db); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %v, want context.DeadlineExceeded", err)
 	}
-	if waited := time.Since(started); waited > 3*time.Second {
+	if waited := time.Since(started); waited > 30*time.Second {
 		t.Errorf("it waited %v", waited)
 	}
 	held.Rollback()
