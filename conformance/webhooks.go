@@ -34,6 +34,8 @@ func webhookRules() []rule {
 		rule{"what was missed is refilled: all of it, and nothing that was delivered", webhookRefilled},
 		rule{"what a disabled subscription misses after a refill is not forgotten", webhookRefilledEarly},
 		rule{"what was missed and is purged is said, and not forgotten", webhookRefillGone},
+		rule{"what was missed and is purged is given up by a refill from behind it alone", webhookRefillKeepsMarks},
+		rule{"a purge beside a refill takes nothing of what was missed unsaid", webhookRefillBesidePurge},
 		rule{"a subscription that is made while events are published has all from its first one on", webhookLate},
 		rule{"a name that can't be a subscription's is refused before the database is asked", webhookNames},
 		rule{"what is handed over again is not delivered again", webhookReplayed},

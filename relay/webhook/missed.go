@@ -5,9 +5,7 @@ import (
 	"database/sql"
 
 	"github.com/sqloutbox/sqloutbox/dialect"
-	"github.com/sqloutbox/sqloutbox/internal/feedno"
 	"github.com/sqloutbox/sqloutbox/internal/rows"
-	"github.com/sqloutbox/sqloutbox/outbox"
 )
 
 // What a subscription misses begins in its row (missed_from) and goes on until it is resumed, updated or refilled. Then it
@@ -32,9 +30,6 @@ WHERE subscription_id = ? AND state > 2 AND state < 4 ORDER BY state, feed_seq`
 	// The first entry of the primary key.
 	oldestPlace = `SELECT COALESCE((SELECT feed_seq FROM {feed} ORDER BY feed_seq LIMIT 1), ?)`
 )
-
-// missedRange is what was missed from one position to another, both taken; n events of it were counted.
-type missedRange struct{ from, to, n int64 }
 
 // closeMissed makes a mark of what a subscription has missed up to head. It is called behind the lock of the feed's counter.
 func (w *Webhooks) closeMissed(ctx context.Context, tx dialect.Tx, id, head int64) error {
@@ -69,16 +64,4 @@ func (w *Webhooks) missedRanges(ctx context.Context, q rows.Queryer, id int64) (
 		return err
 	})
 	return all, err
-}
-
-// oldest is the position behind which what is kept of the feed begins.
-func (r *refill) oldest(ctx context.Context, tx dialect.Tx) (c outbox.Cursor, err error) {
-	s, _, err := feedno.Read(ctx, tx, r.w.sql)
-	if err != nil {
-		return c, err
-	}
-	c.Epoch = s.Epoch
-	err = rows.One(ctx, tx, r.w.sql.SQL(oldestPlace), []any{s.Head + 1}, &c.Seq)
-	c.Seq--
-	return c, err
 }

@@ -53,7 +53,7 @@ func (w *Webhooks) Redeliver(ctx context.Context, name string, q RedeliverQuery)
 		q.Rate = 100
 	}
 	if q.To == 0 {
-		q.To = 1<<63 - 1
+		q.To = noEnd
 	}
 	if q.Rate < 0 || q.Rate > 500 || q.From < 0 || q.To < q.From {
 		return 0, fmt.Errorf("redeliver: %w: Rate %d (1 to 500), From %d, To %d", invalid.ErrOptions, q.Rate, q.From, q.To)

@@ -19,7 +19,7 @@ func TestStatementsAreHeldInGoldenFiles(t *testing.T) {
 		"readEndpoint": readEndpoint, "readEvents": readEvents, "readPayload": readPayload, "readVersion": readVersion, "wasGone": wasGone,
 		"whoFails": whoFails, "disableSubscription": disableSubscription,
 		"sweepList": sweepList, "oldDeliveries": oldDeliveries, "dropDeliveries": dropDeliveries, "expire": expire,
-		"lockTopics": lockTopics, "published": published, "delivered": delivered, "readInfo": readInfo, "selectInfos": selectInfos,
+		"lockPurge": lockPurge, "lockTopics": lockTopics, "published": published, "delivered": delivered, "readInfo": readInfo, "selectInfos": selectInfos,
 		"openMissed": openMissed, "closeMissed": closeMissed, "insertMissed": insertMissed, "deleteMissed": deleteMissed, "listMissed": listMissed,
 		"oldestPlace":   oldestPlace,
 		"anyDeliveries": anyDeliveries, "dropAny": dropAny, "dropSubscribed": dropSubscribed,

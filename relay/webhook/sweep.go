@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"time"
 
@@ -17,6 +18,8 @@ const (
 	sweepEvery = time.Minute
 	// sweepRows is how many rows a step of its own transaction changes.
 	sweepRows = 500
+	// anyAge as a time in ms: whatever it is due at.
+	anyAge = math.MaxInt64
 )
 
 const (
@@ -84,7 +87,7 @@ func (w *Webhooks) Sweep(ctx context.Context) (int, error) {
 			step(w.inSteps(ctx, oldDeliveries, dropDeliveries, nil, k.id, fanout.Dead, k.now-w.opts.DeadRetention.Milliseconds()))
 		}
 		if err == nil && k.expired() {
-			step(w.inSteps(ctx, oldDeliveries, expire, idleness.expired, k.id, fanout.Pending, 1<<62))
+			step(w.inSteps(ctx, oldDeliveries, expire, idleness.expired, k.id, fanout.Pending, int64(anyAge)))
 		}
 	}
 	if err != nil {

@@ -16,7 +16,9 @@ SELECT state, COUNT(*) FROM outbox_webhook_deliveries FORCE INDEX (outbox_webhoo
 DELETE outbox_webhook_deliveries FROM outbox_webhook_deliveries FORCE INDEX (PRIMARY) WHERE subscription_id = ? AND feed_seq = ? AND state = 3;
 
 -- delivered
-SELECT feed_seq FROM outbox_webhook_deliveries WHERE subscription_id = ? AND feed_seq >= ? AND feed_seq <= ?;
+SELECT feed_seq
+FROM outbox_webhook_deliveries
+WHERE subscription_id = ? AND feed_seq >= ? AND feed_seq <= ?;
 
 -- disableSubscription
 UPDATE outbox_subscriptions
@@ -85,6 +87,9 @@ WHERE d.subscription_id = ? AND d.state > ? AND d.state < ? AND d.feed_seq > ? O
 SELECT feed_seq, seq, attempts FROM outbox_webhook_deliveries FORCE INDEX (outbox_webhook_deliveries_order)
 WHERE subscription_id = ? AND state > 2 AND state < 4 ORDER BY state, feed_seq;
 
+-- lockPurge
+SELECT value FROM outbox_counters WHERE name = 'feed_epoch' FOR UPDATE;
+
 -- lockState
 SELECT state, since_ms, hold_ms, (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000) FROM outbox_subscriptions WHERE id = ? FOR UPDATE;
 
@@ -127,8 +132,11 @@ SELECT id, (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000)
 FROM outbox_subscriptions WHERE state = 0;
 
 -- published
-SELECT f.feed_seq, e.seq, e.topic FROM outbox_feed f JOIN outbox_events e ON e.seq = f.seq
-WHERE f.feed_seq >= ? AND f.feed_seq <= ? ORDER BY f.feed_seq LIMIT ?;
+SELECT f.feed_seq, e.seq, e.topic
+FROM outbox_feed f JOIN outbox_events e ON e.seq = f.seq
+WHERE f.feed_seq >= ? AND f.feed_seq <= ?
+ORDER BY f.feed_seq
+LIMIT ?;
 
 -- raiseIDs
 UPDATE outbox_counters SET value = ? WHERE name = 'subscription_id';

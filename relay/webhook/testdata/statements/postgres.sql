@@ -16,7 +16,9 @@ SELECT state, COUNT(*) FROM outbox_webhook_deliveries WHERE subscription_id = $1
 DELETE FROM outbox_webhook_deliveries WHERE subscription_id = $1 AND feed_seq = $2 AND state = 3;
 
 -- delivered
-SELECT feed_seq FROM outbox_webhook_deliveries WHERE subscription_id = $1 AND feed_seq >= $2 AND feed_seq <= $3;
+SELECT feed_seq
+FROM outbox_webhook_deliveries
+WHERE subscription_id = $1 AND feed_seq >= $2 AND feed_seq <= $3;
 
 -- disableSubscription
 UPDATE outbox_subscriptions
@@ -85,6 +87,9 @@ WHERE d.subscription_id = $1 AND d.state > $2 AND d.state < $3 AND d.feed_seq > 
 SELECT feed_seq, seq, attempts FROM outbox_webhook_deliveries
 WHERE subscription_id = $1 AND state > 2 AND state < 4 ORDER BY state, feed_seq;
 
+-- lockPurge
+SELECT value FROM outbox_counters WHERE name = 'feed_epoch' FOR UPDATE;
+
 -- lockState
 SELECT state, since_ms, hold_ms, ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT) FROM outbox_subscriptions WHERE id = $1 FOR UPDATE;
 
@@ -127,8 +132,11 @@ SELECT id, ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT), rest_ms, CO
 FROM outbox_subscriptions WHERE state = 0;
 
 -- published
-SELECT f.feed_seq, e.seq, e.topic FROM outbox_feed f JOIN outbox_events e ON e.seq = f.seq
-WHERE f.feed_seq >= $1 AND f.feed_seq <= $2 ORDER BY f.feed_seq LIMIT $3;
+SELECT f.feed_seq, e.seq, e.topic
+FROM outbox_feed f JOIN outbox_events e ON e.seq = f.seq
+WHERE f.feed_seq >= $1 AND f.feed_seq <= $2
+ORDER BY f.feed_seq
+LIMIT $3;
 
 -- raiseIDs
 UPDATE outbox_counters SET value = $1 WHERE name = 'subscription_id';

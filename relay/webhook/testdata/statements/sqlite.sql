@@ -16,7 +16,9 @@ SELECT state, COUNT(*) FROM outbox_webhook_deliveries INDEXED BY outbox_webhook_
 DELETE FROM outbox_webhook_deliveries WHERE subscription_id = ? AND feed_seq = ? AND state = 3;
 
 -- delivered
-SELECT feed_seq FROM outbox_webhook_deliveries WHERE subscription_id = ? AND feed_seq >= ? AND feed_seq <= ?;
+SELECT feed_seq
+FROM outbox_webhook_deliveries
+WHERE subscription_id = ? AND feed_seq >= ? AND feed_seq <= ?;
 
 -- disableSubscription
 UPDATE outbox_subscriptions
@@ -85,6 +87,9 @@ WHERE d.subscription_id = ? AND d.state > ? AND d.state < ? AND d.feed_seq > ? O
 SELECT feed_seq, seq, attempts FROM outbox_webhook_deliveries INDEXED BY outbox_webhook_deliveries_order
 WHERE subscription_id = ? AND state > 2 AND state < 4 ORDER BY state, feed_seq;
 
+-- lockPurge
+SELECT value FROM outbox_counters WHERE name = 'feed_epoch';
+
 -- lockState
 SELECT state, since_ms, hold_ms, (CAST(unixepoch('subsec') * 1000 AS INTEGER)) FROM outbox_subscriptions WHERE id = ?;
 
@@ -127,8 +132,11 @@ SELECT id, (CAST(unixepoch('subsec') * 1000 AS INTEGER)), rest_ms, COALESCE(CASE
 FROM outbox_subscriptions WHERE state = 0;
 
 -- published
-SELECT f.feed_seq, e.seq, e.topic FROM outbox_feed f JOIN outbox_events e ON e.seq = f.seq
-WHERE f.feed_seq >= ? AND f.feed_seq <= ? ORDER BY f.feed_seq LIMIT ?;
+SELECT f.feed_seq, e.seq, e.topic
+FROM outbox_feed f JOIN outbox_events e ON e.seq = f.seq
+WHERE f.feed_seq >= ? AND f.feed_seq <= ?
+ORDER BY f.feed_seq
+LIMIT ?;
 
 -- raiseIDs
 UPDATE outbox_counters SET value = ? WHERE name = 'subscription_id';
