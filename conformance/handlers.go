@@ -10,6 +10,7 @@ import (
 	"github.com/sqloutbox/sqloutbox/internal/hookdb"
 	"github.com/sqloutbox/sqloutbox/outbox"
 	"github.com/sqloutbox/sqloutbox/relay"
+	"github.com/sqloutbox/sqloutbox/relay/webhook"
 )
 
 func handlerRules() []rule {
@@ -20,6 +21,7 @@ func handlerRules() []rule {
 		inEach("a handler has exactly its own number of attempts", handlersAttempts),
 		inEach("an unavailable handler charges nobody, and RetryAfter waits", handlersWait),
 		inEach("an event without a handler is published, or waits where a handler is required", handlersRequired),
+		inEach("an event of this module's own waits for no handler, and has one that names it", handlersOwnEvents),
 		inEach("an event that causes events does so in its handler's transaction, and no more than MaxHops in a row", handlersChain),
 		inEach("a payload that does not decode is dead at once", handlersJSON),
 		inEach("a handler begins with what is written after it was announced, or with the oldest event that is kept", handlersFrom),
@@ -176,6 +178,22 @@ func handlersRequired(t *env, order relay.Order) {
 	one.Topics = []string{"oth.*", "other"}
 	t.runUntilSettled(c.with(t.o, quick(order), &relay.HandlersOptions{RequireHandler: true}, one), 0)
 	c.wantCalls("its handler has come", map[string]int{"a": 0, "b": 1})
+}
+
+// Nobody's events are held up by news that nobody has asked for.
+func handlersOwnEvents(t *env, order relay.Order) {
+	c := t.crew()
+	required := &relay.HandlersOptions{RequireHandler: true}
+	disabled := outbox.Event{Topic: webhook.TopicDisabled, Key: "k"}
+	behind := outbox.Event{Topic: "conformance", Key: "k"}
+	t.write(disabled, behind)
+	t.runUntilSettled(c.with(t.o, quick(order), required, c.one("a", nil)), 0)
+	c.wantCalls("nobody wants it", map[string]int{"a": 1})
+	one := c.one("b", nil)
+	one.Topics = []string{webhook.TopicDisabled}
+	t.write(disabled, behind)
+	t.runUntilSettled(c.with(t.o, quick(order), required, c.one("a", nil), one), 0)
+	c.wantCalls("one wants it", map[string]int{"a": 2, "b": 1})
 }
 
 func handlersFrom(t *env, order relay.Order) {

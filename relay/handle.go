@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sqloutbox/sqloutbox/internal/delivery"
+	"github.com/sqloutbox/sqloutbox/internal/fanout"
 )
 
 var (
@@ -37,7 +38,7 @@ func (h *Handlers) handle(ctx context.Context, e *event) error {
 	if err != nil {
 		return Unavailable(fmt.Errorf("look up the event's handlers: %w", err))
 	}
-	if len(all) == 0 && h.opts.RequireHandler {
+	if len(all) == 0 && h.opts.RequireHandler && !fanout.Own(e.msg.Topic) {
 		return &postponedError{err: fmt.Errorf("%w: %q", ErrNoHandler, e.msg.Topic), wait: h.patience(e, e.msg.CreatedAt.UnixMilli())}
 	}
 	watched := h.relay.single || e.by != "" // a crash must name its culprit

@@ -15,7 +15,9 @@ import (
 
 // HandlersOptions of Handlers. Nil and zero fields mean the defaults.
 type HandlersOptions struct {
-	// RequireHandler leaves an event pending and untouched that no handler has; default false: it is published at once.
+	// RequireHandler leaves an event pending and untouched that no handler has; default false: it is published at once. An event
+	// of this module's own, whose topic begins with "sqloutbox.", is published at once in any case: it is news for whoever
+	// wants it, and nobody who requires handlers of their own topics is to be stopped by it.
 	RequireHandler bool
 	// DB is the pool that handlers' transactions are begun on, on the same database; default: the outbox's.
 	DB *sql.DB

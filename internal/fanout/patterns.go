@@ -26,13 +26,16 @@ func DecodeTopics(text []byte) (patterns []string, err error) {
 	return patterns, nil
 }
 
+// Own reports whether a topic is one of this module's.
+func Own(topic string) bool { return strings.HasPrefix(topic, OwnTopics) }
+
 // Match reports whether a subscription with these patterns takes a topic.
 func Match(patterns []string, topic string) bool {
-	if !strings.HasPrefix(topic, OwnTopics) {
+	if !Own(topic) {
 		return topics.Match(patterns, topic)
 	}
 	for _, p := range patterns {
-		if strings.HasPrefix(p, OwnTopics) && topics.Match([]string{p}, topic) {
+		if Own(p) && topics.Match([]string{p}, topic) {
 			return true
 		}
 	}

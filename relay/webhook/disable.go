@@ -14,7 +14,8 @@ import (
 
 // TopicDisabled is the topic of the event that says that a subscription was disabled. Its key is the subscription's name, its
 // payload a DisabledEvent as JSON. It is an event of this outbox as any other: the relay's publisher gets it, handlers whose topics
-// match do, and it is in the feed for everybody who reads that. Subscriptions take it only if they name it, or "sqloutbox.*".
+// match do, and it is in the feed for everybody who reads that. Subscriptions take it only if they name it, or "sqloutbox.*". It waits
+// for no handler where relay.HandlersOptions.RequireHandler is set, and is not held to outbox.Options.MaxPayload.
 const TopicDisabled = fanout.OwnTopics + "webhook.disabled"
 
 // DisabledEvent is the payload of TopicDisabled.
@@ -69,7 +70,7 @@ func (w *Webhooks) disable(ctx context.Context, id int64, d *disabling) error {
 		if err != nil {
 			return err
 		}
-		_, err = w.o.Write(ctx, tx, outbox.Event{
+		_, err = w.own.Write(ctx, tx, outbox.Event{
 			Topic: TopicDisabled, Key: e.Subscription, Payload: payload, Headers: map[string]string{"content-type": "application/json"},
 		})
 		return err

@@ -23,6 +23,7 @@ import (
 // processes may have some. All methods may be called from many goroutines at once.
 type Webhooks struct {
 	o      *outbox.Outbox
+	own    *outbox.Outbox // o for this module's events: MaxPayload is for the host's
 	opts   Options
 	log    *slog.Logger
 	sql    *sqltext.Renderer
@@ -34,7 +35,7 @@ type Webhooks struct {
 
 	changes atomic.Int64 // of subscriptions, by this process
 
-	running sync.Mutex
+	running sync.Mutex // held by Run: one at a time
 
 	mu    sync.Mutex // guards what is below
 	lanes map[int64]*lane
@@ -64,11 +65,17 @@ func New(o *outbox.Outbox, opts *Options) (*Webhooks, error) {
 		return nil, fmt.Errorf("new webhooks: %w", err)
 	}
 	of, turns := o.Options(), manyTurns
+	of.MaxPayload = outbox.DefaultMaxPayload
+	own, err := outbox.New(o.DB(), o.Dialect(), &of)
+	if err != nil {
+		return nil, fmt.Errorf("new webhooks: %w", err)
+	}
 	if o.Dialect().Lock() == "" {
 		turns = oneWriterTurns
 	}
 	return &Webhooks{
 		o:      o,
+		own:    own,
 		opts:   options,
 		log:    options.Logger,
 		sql:    sqltext.New(o.Dialect(), of.Schema, of.Prefix),

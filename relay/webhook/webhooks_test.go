@@ -97,6 +97,26 @@ func TestWhatIsPublishedDuringAPauseIsKept(t *testing.T) {
 	})
 }
 
+// What the host lets its own writers write is not for this module's event.
+func TestAnEndpointThatIsGoneIsDisabledWhateverMaxPayloadSays(t *testing.T) {
+	eachService(t, webhook.Options{}, func(s *service) {
+		var err error
+		if s.o, err = outbox.New(s.db, s.d, &outbox.Options{Feed: true, MaxPayload: 20}); err != nil {
+			s.Fatal(err)
+		}
+		s.w = s.webhooks()
+		rec := s.receiver(func(request) int { return 410 })
+		s.create(webhook.Subscription{Name: "x", URL: rec.URL, Topics: []string{"*"}})
+		s.relay()
+		s.work()
+		s.write("t", 1)
+		s.until("it is disabled", func() bool { return s.info("x").State == webhook.Disabled })
+		s.until("and an event says so", func() bool {
+			return s.number(`SELECT COUNT(*) FROM {events} WHERE topic = 'sqloutbox.webhook.disabled' AND state = 1`) == 1
+		})
+	})
+}
+
 func TestA410DisablesAndAnEventSaysSo(t *testing.T) {
 	eachService(t, webhook.Options{}, func(s *service) {
 		rec, operator := s.receiver(func(request) int { return 410 }), s.receiver(nil)
