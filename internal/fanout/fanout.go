@@ -44,7 +44,8 @@ const (
 
 	// By primary key, locked by the feed's counter.
 	readRoom = `SELECT kept, kept_max FROM {subscriptions} WHERE id = ?`
-	keep     = `UPDATE {subscriptions} SET kept = kept + ?, missed = missed + ?, missed_from = CASE WHEN missed_from = 0 THEN ? ELSE missed_from END
+	keep     = `UPDATE {subscriptions}
+SET kept = kept + ?, missed = missed + ?, missed_from = CASE WHEN missed_from = 0 THEN ? ELSE missed_from END
 WHERE id = ?`
 
 	insertDeliveries = `INSERT INTO {webhook_deliveries} (subscription_id, feed_seq, seq, due_ms, created_ms) VALUES {rows}`

@@ -1,14 +1,10 @@
 package webhook
 
 import (
-	"errors"
 	"fmt"
 	"net/netip"
 	"syscall"
 )
-
-// ErrAddress: an endpoint's address is one that requests must not be sent to. See Options.AllowPrivate.
-var ErrAddress = errors.New("the address is not a public one")
 
 // never are addresses that nothing may be sent to, whatever is allowed: a machine's own network and its metadata services.
 var never = prefixes(

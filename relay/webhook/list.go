@@ -110,14 +110,14 @@ func (w *Webhooks) infos(ctx context.Context, name string) ([]Info, error) {
 // Subscription is the one of a name. Errors: ErrUnknownSubscription; outbox.ErrInvalidOptions for what can't be a name.
 func (w *Webhooks) Subscription(ctx context.Context, name string) (Info, error) {
 	if err := checkName(name); err != nil {
-		return Info{}, fmt.Errorf("find subscription: %w", err)
+		return Info{}, fmt.Errorf("read subscription: %w", err)
 	}
 	all, err := w.infos(ctx, name)
 	if err != nil {
 		return Info{}, fmt.Errorf("read subscription: %w", err)
 	}
 	if len(all) == 0 {
-		return Info{}, fmt.Errorf("%w: %q", ErrUnknownSubscription, name)
+		return Info{}, fmt.Errorf("read subscription: %w: %q", ErrUnknownSubscription, name)
 	}
 	return all[0], nil
 }

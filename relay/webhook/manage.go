@@ -27,14 +27,23 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, {clock}, {clock})`
 SET failing_ms = CASE WHEN url = ? THEN failing_ms ELSE 0 END, failures = CASE WHEN url = ? THEN failures ELSE 0 END,
     rest_ms = CASE WHEN url = ? THEN rest_ms ELSE 0 END, url = ?, topics = ?, in_order = ?, kept_max = ?, hold_ms = ?, version = version + 1
 WHERE name = ? AND state <= 2`
-	updateHeaders      = `UPDATE {subscriptions} SET headers = ?, version = version + 1 WHERE name = ? AND state <= 2`
-	pauseSubscription  = `UPDATE {subscriptions} SET state = 1, since_ms = {clock}, kept = 0, version = version + 1 WHERE name = ? AND state = 0`
-	resumeSubscription = `UPDATE {subscriptions} SET state = 0, since_ms = {clock}, reason = '', rest_ms = 0, failing_ms = 0, failures = 0,
-       kept = 0, version = version + 1
+	updateHeaders = `UPDATE {subscriptions}
+SET headers = ?, version = version + 1
+WHERE name = ? AND state <= 2`
+	pauseSubscription = `UPDATE {subscriptions}
+SET state = 1, since_ms = {clock}, kept = 0, version = version + 1
+WHERE name = ? AND state = 0`
+	resumeSubscription = `UPDATE {subscriptions}
+SET state = 0, since_ms = {clock}, reason = '', rest_ms = 0, failing_ms = 0, failures = 0, kept = 0, version = version + 1
 WHERE name = ? AND state IN (1, 2)`
-	readSecrets   = `SELECT secrets, {clock} FROM {subscriptions} WHERE name = ? AND state <= 2{lock}`
-	updateSecrets = `UPDATE {subscriptions} SET secrets = ?, version = version + 1 WHERE name = ? AND state <= 2`
-	markDeleted   = `UPDATE {subscriptions} SET state = 3, name = ?, since_ms = {clock}, secrets = '', headers = '', version = version + 1
+	readSecrets = `SELECT secrets, {clock}
+FROM {subscriptions}
+WHERE name = ? AND state <= 2{lock}`
+	updateSecrets = `UPDATE {subscriptions}
+SET secrets = ?, version = version + 1
+WHERE name = ? AND state <= 2`
+	markDeleted = `UPDATE {subscriptions}
+SET state = 3, name = ?, since_ms = {clock}, secrets = '', headers = '', version = version + 1
 WHERE name = ? AND state <= 2`
 	findSubscription = `SELECT id FROM {subscriptions} WHERE name = ? AND state <= 2`
 )
@@ -75,7 +84,8 @@ func (w *Webhooks) Create(ctx context.Context, s Subscription, secrets ...Secret
 }
 
 // Update gives a subscription what s says, from the next event that is published on. Requests follow it as those of Pause do.
-// Headers that are nil stay as they are; KeepPaused and PausedHold that are zero become the defaults of this Webhooks. With another URL the endpoint has not failed yet, and doesn't rest.
+// Headers that are nil stay as they are; KeepPaused and PausedHold that are zero become the defaults of this Webhooks. With another
+// URL the endpoint has not failed yet, and doesn't rest.
 //
 // Errors: outbox.ErrInvalidOptions for what is no subscription, ErrUnknownSubscription, and the database's.
 func (w *Webhooks) Update(ctx context.Context, s Subscription) error {

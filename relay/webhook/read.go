@@ -12,11 +12,15 @@ import (
 
 const (
 	// By primary key.
-	readEndpoint = `SELECT url, in_order, headers, secrets, state, rest_ms, failing_ms, failures, version, {clock} FROM {subscriptions} WHERE id = ? AND state <= 2`
-	readVersion  = `SELECT version FROM {subscriptions} WHERE id = ?`
+	readEndpoint = `SELECT url, in_order, headers, secrets, state, rest_ms, failing_ms, failures, version, {clock}
+FROM {subscriptions}
+WHERE id = ? AND state <= 2`
+	readVersion = `SELECT version FROM {subscriptions} WHERE id = ?`
 	// By primary key. A long payload is read when it is sent, so that what is in hand needs little room.
-	readEvents = `SELECT seq, feed_seq, id, topic, headers, LENGTH(payload), CASE WHEN LENGTH(payload) <= 16384 THEN payload END FROM {events} WHERE seq IN ({list})`
-
+	readEvents = `SELECT seq, feed_seq, id, topic, headers, LENGTH(payload), CASE WHEN LENGTH(payload) <= 16384 THEN payload END
+FROM {events}
+WHERE seq IN ({list})`
+	// By primary key.
 	readPayload = `SELECT payload FROM {events} WHERE seq = ?`
 )
 

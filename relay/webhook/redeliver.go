@@ -33,9 +33,14 @@ WHERE subscription_id = ? AND state > ? AND state < ? AND feed_seq >= ? AND feed
 	sendAgain = `{update_webhooks} SET state = 0, attempts = 0, claimed_by = '', settled_ms = 0, due_ms = {clock} + ?
 WHERE subscription_id = ? AND feed_seq IN ({list}) AND state > 0`
 	// By primary key: the first of them, and with it an ordered subscription, waits until all are marked.
-	holdFirst = `UPDATE {webhook_deliveries} SET claimed_by = ?, due_ms = {clock} + ? WHERE subscription_id = ? AND feed_seq = ? AND state = 0`
-	keepFirst = `UPDATE {webhook_deliveries} SET due_ms = {clock} + ? WHERE subscription_id = ? AND feed_seq = ? AND state = 0 AND claimed_by = ?`
-	freeFirst = `UPDATE {webhook_deliveries} SET due_ms = {clock}, claimed_by = ''
+	holdFirst = `UPDATE {webhook_deliveries}
+SET claimed_by = ?, due_ms = {clock} + ?
+WHERE subscription_id = ? AND feed_seq = ? AND state = 0`
+	keepFirst = `UPDATE {webhook_deliveries}
+SET due_ms = {clock} + ?
+WHERE subscription_id = ? AND feed_seq = ? AND state = 0 AND claimed_by = ?`
+	freeFirst = `UPDATE {webhook_deliveries}
+SET due_ms = {clock}, claimed_by = ''
 WHERE subscription_id = ? AND feed_seq = ? AND state = 0 AND claimed_by = ?`
 )
 

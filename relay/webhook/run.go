@@ -27,7 +27,7 @@ FROM {subscriptions} WHERE state = 0`
 // database is away it waits. Another error says that nothing can be done: that of Outbox.Check, or ErrRunning.
 func (w *Webhooks) Run(ctx context.Context) error {
 	if !w.running.TryLock() {
-		return ErrRunning
+		return fmt.Errorf("run webhooks: %w", ErrRunning)
 	}
 	defer w.running.Unlock()
 	if err := w.o.Check(ctx); err != nil {

@@ -4,7 +4,6 @@ import (
 	"crypto/ed25519"
 	"crypto/rand"
 	"encoding/base64"
-	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -84,9 +83,6 @@ func newSecret(prefix string, b []byte) (Secret, error) {
 	}
 	return Secret{&key{prefix, b}}, nil
 }
-
-// ErrSecret: a text is not a key of the standard.
-var ErrSecret = errors.New("invalid webhook secret")
 
 // IsZero reports whether this is no key at all.
 func (s Secret) IsZero() bool { return s.key == nil }

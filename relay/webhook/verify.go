@@ -4,7 +4,6 @@ import (
 	"crypto/ed25519"
 	"crypto/hmac"
 	"encoding/base64"
-	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -17,18 +16,6 @@ const Tolerance = 5 * time.Minute
 
 // maxSignatures bounds the work that a stranger's header can ask for: each is tried with each key.
 const maxSignatures = 32
-
-// Errors of Verify.
-var (
-	// ErrHeaders: a header of the standard is missing, there more than once, or can't be read.
-	ErrHeaders = errors.New("webhook headers are missing or malformed")
-	// ErrTimestamp: the request was signed too long ago, or in the future.
-	ErrTimestamp = errors.New("the webhook's timestamp is too old or too new")
-	// ErrSignature: none of the signatures is one of the keys'.
-	ErrSignature = errors.New("no signature of the webhook fits")
-	// ErrReplayed: a Verifier has seen this very request before.
-	ErrReplayed = errors.New("the webhook was seen before")
-)
 
 // Verify is for receivers: it answers with the Webhook-Id of a request that was signed with one of the keys not longer
 // than Tolerance ago, and with an error for all others. It compares in constant time. body is the body as it came, byte for

@@ -5,7 +5,8 @@ SELECT COUNT(*) FROM outbox_subscriptions WHERE state <= 1;
 INSERT INTO outbox_webhook_deliveries (subscription_id, feed_seq, seq, due_ms, created_ms) VALUES (?, ?, ?, (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000) + ?, (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000)), (?, ?, ?, (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000) + ?, (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000));
 
 -- keep
-UPDATE outbox_subscriptions SET kept = kept + ?, missed = missed + ?, missed_from = CASE WHEN missed_from = 0 THEN ? ELSE missed_from END
+UPDATE outbox_subscriptions
+SET kept = kept + ?, missed = missed + ?, missed_from = CASE WHEN missed_from = 0 THEN ? ELSE missed_from END
 WHERE id = ?;
 
 -- lockFeed

@@ -5,7 +5,8 @@ SELECT COUNT(*) FROM outbox_subscriptions WHERE state <= 1;
 INSERT INTO outbox_webhook_deliveries (subscription_id, feed_seq, seq, due_ms, created_ms) VALUES ($1, $2, $3, ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT) + $4, ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT)), ($5, $6, $7, ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT) + $8, ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT));
 
 -- keep
-UPDATE outbox_subscriptions SET kept = kept + $1, missed = missed + $2, missed_from = CASE WHEN missed_from = 0 THEN $3 ELSE missed_from END
+UPDATE outbox_subscriptions
+SET kept = kept + $1, missed = missed + $2, missed_from = CASE WHEN missed_from = 0 THEN $3 ELSE missed_from END
 WHERE id = $4;
 
 -- lockFeed

@@ -52,7 +52,8 @@ WHERE subscription_id = $1 AND feed_seq IN ($2, $3) AND state = 0;
 SELECT id FROM outbox_subscriptions WHERE name = $1 AND state <= 2;
 
 -- freeFirst
-UPDATE outbox_webhook_deliveries SET due_ms = ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT), claimed_by = ''
+UPDATE outbox_webhook_deliveries
+SET due_ms = ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT), claimed_by = ''
 WHERE subscription_id = $1 AND feed_seq = $2 AND state = 0 AND claimed_by = $3;
 
 -- giveBack
@@ -60,7 +61,9 @@ UPDATE outbox_webhook_deliveries SET due_ms = ((EXTRACT(EPOCH FROM clock_timesta
 WHERE subscription_id = $2 AND claimed_by = $3 AND state = 0 AND feed_seq IN ($4, $5);
 
 -- holdFirst
-UPDATE outbox_webhook_deliveries SET claimed_by = $1, due_ms = ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT) + $2 WHERE subscription_id = $3 AND feed_seq = $4 AND state = 0;
+UPDATE outbox_webhook_deliveries
+SET claimed_by = $1, due_ms = ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT) + $2
+WHERE subscription_id = $3 AND feed_seq = $4 AND state = 0;
 
 -- insertIDs
 INSERT INTO outbox_counters (name) VALUES ('subscription_id') ON CONFLICT (name) DO NOTHING;
@@ -75,7 +78,9 @@ INSERT INTO outbox_subscriptions
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT), ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT));
 
 -- keepFirst
-UPDATE outbox_webhook_deliveries SET due_ms = ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT) + $1 WHERE subscription_id = $2 AND feed_seq = $3 AND state = 0 AND claimed_by = $4;
+UPDATE outbox_webhook_deliveries
+SET due_ms = ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT) + $1
+WHERE subscription_id = $2 AND feed_seq = $3 AND state = 0 AND claimed_by = $4;
 
 -- listDeliveries
 SELECT d.feed_seq, COALESCE(e.id, ''), COALESCE(e.topic, ''), d.state, d.attempts, d.created_ms, d.due_ms, d.settled_ms,
@@ -97,7 +102,8 @@ SELECT state, since_ms, hold_ms, ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)
 SELECT topics FROM outbox_subscriptions WHERE id = $1 AND state <= 2 FOR UPDATE;
 
 -- markDeleted
-UPDATE outbox_subscriptions SET state = 3, name = $1, since_ms = ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT), secrets = '', headers = '', version = version + 1
+UPDATE outbox_subscriptions
+SET state = 3, name = $1, since_ms = ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT), secrets = '', headers = '', version = version + 1
 WHERE name = $2 AND state <= 2;
 
 -- nextDue
@@ -119,7 +125,9 @@ SELECT COALESCE((SELECT feed_seq FROM outbox_feed ORDER BY feed_seq LIMIT 1), $1
 SELECT missed, missed_from FROM outbox_subscriptions WHERE id = $1 AND state <= 2;
 
 -- pauseSubscription
-UPDATE outbox_subscriptions SET state = 1, since_ms = ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT), kept = 0, version = version + 1 WHERE name = $1 AND state = 0;
+UPDATE outbox_subscriptions
+SET state = 1, since_ms = ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT), kept = 0, version = version + 1
+WHERE name = $1 AND state = 0;
 
 -- probe
 SELECT id, ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT), rest_ms, COALESCE(CASE WHEN in_order = 1 THEN (
@@ -142,10 +150,14 @@ LIMIT $3;
 UPDATE outbox_counters SET value = $1 WHERE name = 'subscription_id';
 
 -- readEndpoint
-SELECT url, in_order, headers, secrets, state, rest_ms, failing_ms, failures, version, ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT) FROM outbox_subscriptions WHERE id = $1 AND state <= 2;
+SELECT url, in_order, headers, secrets, state, rest_ms, failing_ms, failures, version, ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT)
+FROM outbox_subscriptions
+WHERE id = $1 AND state <= 2;
 
 -- readEvents
-SELECT seq, feed_seq, id, topic, headers, LENGTH(payload), CASE WHEN LENGTH(payload) <= 16384 THEN payload END FROM outbox_events WHERE seq IN ($1, $2);
+SELECT seq, feed_seq, id, topic, headers, LENGTH(payload), CASE WHEN LENGTH(payload) <= 16384 THEN payload END
+FROM outbox_events
+WHERE seq IN ($1, $2);
 
 -- readInfo
 SELECT id, name, url, topics, in_order, headers, state, since_ms, reason, created_ms, rest_ms, failing_ms, failures, kept,
@@ -161,7 +173,9 @@ FROM outbox_subscriptions WHERE state <= 2 ORDER BY name;
 SELECT payload FROM outbox_events WHERE seq = $1;
 
 -- readSecrets
-SELECT secrets, ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT) FROM outbox_subscriptions WHERE name = $1 AND state <= 2 FOR UPDATE;
+SELECT secrets, ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT)
+FROM outbox_subscriptions
+WHERE name = $1 AND state <= 2 FOR UPDATE;
 
 -- readVersion
 SELECT version FROM outbox_subscriptions WHERE id = $1;
@@ -179,8 +193,8 @@ UPDATE outbox_webhook_deliveries SET state = 1, due_ms = ((EXTRACT(EPOCH FROM cl
 WHERE subscription_id = $5 AND feed_seq = $6 AND claimed_by = $7 AND state = 0;
 
 -- resumeSubscription
-UPDATE outbox_subscriptions SET state = 0, since_ms = ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT), reason = '', rest_ms = 0, failing_ms = 0, failures = 0,
-       kept = 0, version = version + 1
+UPDATE outbox_subscriptions
+SET state = 0, since_ms = ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT), reason = '', rest_ms = 0, failing_ms = 0, failures = 0, kept = 0, version = version + 1
 WHERE name = $1 AND state IN (1, 2);
 
 -- selectInfos
@@ -211,10 +225,14 @@ FROM outbox_counters WHERE name = 'subscription_id';
 UPDATE outbox_webhook_deliveries SET claimed_by = '', due_ms = ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT) WHERE subscription_id = $1 AND state = 0 AND claimed_by = $2;
 
 -- updateHeaders
-UPDATE outbox_subscriptions SET headers = $1, version = version + 1 WHERE name = $2 AND state <= 2;
+UPDATE outbox_subscriptions
+SET headers = $1, version = version + 1
+WHERE name = $2 AND state <= 2;
 
 -- updateSecrets
-UPDATE outbox_subscriptions SET secrets = $1, version = version + 1 WHERE name = $2 AND state <= 2;
+UPDATE outbox_subscriptions
+SET secrets = $1, version = version + 1
+WHERE name = $2 AND state <= 2;
 
 -- updateSubscription
 UPDATE outbox_subscriptions

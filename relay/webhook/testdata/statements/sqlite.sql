@@ -52,7 +52,8 @@ WHERE subscription_id = ? AND feed_seq IN (?, ?) AND state = 0;
 SELECT id FROM outbox_subscriptions WHERE name = ? AND state <= 2;
 
 -- freeFirst
-UPDATE outbox_webhook_deliveries SET due_ms = (CAST(unixepoch('subsec') * 1000 AS INTEGER)), claimed_by = ''
+UPDATE outbox_webhook_deliveries
+SET due_ms = (CAST(unixepoch('subsec') * 1000 AS INTEGER)), claimed_by = ''
 WHERE subscription_id = ? AND feed_seq = ? AND state = 0 AND claimed_by = ?;
 
 -- giveBack
@@ -60,7 +61,9 @@ UPDATE outbox_webhook_deliveries SET due_ms = (CAST(unixepoch('subsec') * 1000 A
 WHERE subscription_id = ? AND claimed_by = ? AND state = 0 AND feed_seq IN (?, ?);
 
 -- holdFirst
-UPDATE outbox_webhook_deliveries SET claimed_by = ?, due_ms = (CAST(unixepoch('subsec') * 1000 AS INTEGER)) + ? WHERE subscription_id = ? AND feed_seq = ? AND state = 0;
+UPDATE outbox_webhook_deliveries
+SET claimed_by = ?, due_ms = (CAST(unixepoch('subsec') * 1000 AS INTEGER)) + ?
+WHERE subscription_id = ? AND feed_seq = ? AND state = 0;
 
 -- insertIDs
 INSERT INTO outbox_counters (name) VALUES ('subscription_id') ON CONFLICT (name) DO NOTHING;
@@ -75,7 +78,9 @@ INSERT INTO outbox_subscriptions
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, (CAST(unixepoch('subsec') * 1000 AS INTEGER)), (CAST(unixepoch('subsec') * 1000 AS INTEGER)));
 
 -- keepFirst
-UPDATE outbox_webhook_deliveries SET due_ms = (CAST(unixepoch('subsec') * 1000 AS INTEGER)) + ? WHERE subscription_id = ? AND feed_seq = ? AND state = 0 AND claimed_by = ?;
+UPDATE outbox_webhook_deliveries
+SET due_ms = (CAST(unixepoch('subsec') * 1000 AS INTEGER)) + ?
+WHERE subscription_id = ? AND feed_seq = ? AND state = 0 AND claimed_by = ?;
 
 -- listDeliveries
 SELECT d.feed_seq, COALESCE(e.id, ''), COALESCE(e.topic, ''), d.state, d.attempts, d.created_ms, d.due_ms, d.settled_ms,
@@ -97,7 +102,8 @@ SELECT state, since_ms, hold_ms, (CAST(unixepoch('subsec') * 1000 AS INTEGER)) F
 SELECT topics FROM outbox_subscriptions WHERE id = ? AND state <= 2;
 
 -- markDeleted
-UPDATE outbox_subscriptions SET state = 3, name = ?, since_ms = (CAST(unixepoch('subsec') * 1000 AS INTEGER)), secrets = '', headers = '', version = version + 1
+UPDATE outbox_subscriptions
+SET state = 3, name = ?, since_ms = (CAST(unixepoch('subsec') * 1000 AS INTEGER)), secrets = '', headers = '', version = version + 1
 WHERE name = ? AND state <= 2;
 
 -- nextDue
@@ -119,7 +125,9 @@ SELECT COALESCE((SELECT feed_seq FROM outbox_feed ORDER BY feed_seq LIMIT 1), ?)
 SELECT missed, missed_from FROM outbox_subscriptions WHERE id = ? AND state <= 2;
 
 -- pauseSubscription
-UPDATE outbox_subscriptions SET state = 1, since_ms = (CAST(unixepoch('subsec') * 1000 AS INTEGER)), kept = 0, version = version + 1 WHERE name = ? AND state = 0;
+UPDATE outbox_subscriptions
+SET state = 1, since_ms = (CAST(unixepoch('subsec') * 1000 AS INTEGER)), kept = 0, version = version + 1
+WHERE name = ? AND state = 0;
 
 -- probe
 SELECT id, (CAST(unixepoch('subsec') * 1000 AS INTEGER)), rest_ms, COALESCE(CASE WHEN in_order = 1 THEN (
@@ -142,10 +150,14 @@ LIMIT ?;
 UPDATE outbox_counters SET value = ? WHERE name = 'subscription_id';
 
 -- readEndpoint
-SELECT url, in_order, headers, secrets, state, rest_ms, failing_ms, failures, version, (CAST(unixepoch('subsec') * 1000 AS INTEGER)) FROM outbox_subscriptions WHERE id = ? AND state <= 2;
+SELECT url, in_order, headers, secrets, state, rest_ms, failing_ms, failures, version, (CAST(unixepoch('subsec') * 1000 AS INTEGER))
+FROM outbox_subscriptions
+WHERE id = ? AND state <= 2;
 
 -- readEvents
-SELECT seq, feed_seq, id, topic, headers, LENGTH(payload), CASE WHEN LENGTH(payload) <= 16384 THEN payload END FROM outbox_events WHERE seq IN (?, ?);
+SELECT seq, feed_seq, id, topic, headers, LENGTH(payload), CASE WHEN LENGTH(payload) <= 16384 THEN payload END
+FROM outbox_events
+WHERE seq IN (?, ?);
 
 -- readInfo
 SELECT id, name, url, topics, in_order, headers, state, since_ms, reason, created_ms, rest_ms, failing_ms, failures, kept,
@@ -161,7 +173,9 @@ FROM outbox_subscriptions WHERE state <= 2 ORDER BY name;
 SELECT payload FROM outbox_events WHERE seq = ?;
 
 -- readSecrets
-SELECT secrets, (CAST(unixepoch('subsec') * 1000 AS INTEGER)) FROM outbox_subscriptions WHERE name = ? AND state <= 2;
+SELECT secrets, (CAST(unixepoch('subsec') * 1000 AS INTEGER))
+FROM outbox_subscriptions
+WHERE name = ? AND state <= 2;
 
 -- readVersion
 SELECT version FROM outbox_subscriptions WHERE id = ?;
@@ -179,8 +193,8 @@ UPDATE outbox_webhook_deliveries SET state = 1, due_ms = (CAST(unixepoch('subsec
 WHERE subscription_id = ? AND feed_seq = ? AND claimed_by = ? AND state = 0;
 
 -- resumeSubscription
-UPDATE outbox_subscriptions SET state = 0, since_ms = (CAST(unixepoch('subsec') * 1000 AS INTEGER)), reason = '', rest_ms = 0, failing_ms = 0, failures = 0,
-       kept = 0, version = version + 1
+UPDATE outbox_subscriptions
+SET state = 0, since_ms = (CAST(unixepoch('subsec') * 1000 AS INTEGER)), reason = '', rest_ms = 0, failing_ms = 0, failures = 0, kept = 0, version = version + 1
 WHERE name = ? AND state IN (1, 2);
 
 -- selectInfos
@@ -211,10 +225,14 @@ FROM outbox_counters WHERE name = 'subscription_id';
 UPDATE outbox_webhook_deliveries SET claimed_by = '', due_ms = (CAST(unixepoch('subsec') * 1000 AS INTEGER)) WHERE subscription_id = ? AND state = 0 AND claimed_by = ?;
 
 -- updateHeaders
-UPDATE outbox_subscriptions SET headers = ?, version = version + 1 WHERE name = ? AND state <= 2;
+UPDATE outbox_subscriptions
+SET headers = ?, version = version + 1
+WHERE name = ? AND state <= 2;
 
 -- updateSecrets
-UPDATE outbox_subscriptions SET secrets = ?, version = version + 1 WHERE name = ? AND state <= 2;
+UPDATE outbox_subscriptions
+SET secrets = ?, version = version + 1
+WHERE name = ? AND state <= 2;
 
 -- updateSubscription
 UPDATE outbox_subscriptions
