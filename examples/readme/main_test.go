@@ -45,7 +45,7 @@ func TestTheReadmeShowsTheseSnippets(t *testing.T) {
 		t.Fatal(err)
 	}
 	snippets := strings.Split(string(source), "\t// README: ")[1:]
-	if len(snippets) != 3 {
+	if len(snippets) != 5 {
 		t.Errorf("there are %d snippets", len(snippets))
 	}
 	for _, s := range snippets {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sqloutbox/sqloutbox/dialect"
+	"github.com/sqloutbox/sqloutbox/dialect/postgres/pgwake"
 	"github.com/sqloutbox/sqloutbox/outbox"
 	"github.com/sqloutbox/sqloutbox/relay"
 	"github.com/sqloutbox/sqloutbox/relay/feedhttp"
@@ -16,7 +17,36 @@ import (
 )
 
 // What stands between "README" and "end" is shown there as it is.
-var _ = []any{readFeed, serveFeed, webhooks}
+var _ = []any{wake, handlers, readFeed, serveFeed, webhooks}
+
+func wake(ctx context.Context, box *outbox.Outbox, r *relay.Relay, dsn string) {
+	// README: wake
+	n, err := pgwake.New(dsn, nil)
+	check(err)
+	defer n.Close()
+	box.Attach(n)       // in each process that writes events
+	go n.Listen(ctx, r) // in each process that runs a relay
+	// end
+}
+
+func handlers(ctx context.Context, box *outbox.Outbox, sendMail func(context.Context, relay.Message) error) {
+	// README: handlers
+	h, err := relay.NewHandlers(box, nil)
+	check(err)
+	check(h.Handle("invoice", []string{"orders.*"}, func(ctx context.Context, tx *sql.Tx, m relay.Message) error {
+		if _, err := tx.ExecContext(ctx, "INSERT INTO invoices (placed) VALUES (1)"); err != nil { // once, however often the event is handed over
+			return err
+		}
+		_, err := box.Write(ctx, tx, relay.Caused(m, outbox.Event{Topic: "invoices.written", Key: m.Key})) // what follows from it
+		return err
+	}))
+	check(h.HandleNoTx("mail", []string{"invoices.written"}, sendMail)) // talks to the outside: at least once
+	r, err := relay.New(box, h, nil)
+	check(err)
+	check(h.Announce(ctx)) // from here on events are theirs: a new handler begins with what is written then, unless it says FromOldest
+	go r.Run(ctx)          // as ever
+	// end
+}
 
 func readFeed(ctx context.Context, box *outbox.Outbox) {
 	// README: feed
