@@ -21,7 +21,7 @@ IN_DIR = TMPDIR=$$($(ENGINES_CMD) dir)
 # Modules of their own below this one.
 NESTED = $$(find . -mindepth 2 -name go.mod -not -path './.*' -exec dirname {} \; | sort)
 
-.PHONY: help demo test check plans fuzz bench bench-quick engines-up engines-down engines-status
+.PHONY: help demo test check plans large fuzz bench bench-quick engines-up engines-down engines-status
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -44,8 +44,13 @@ check: engines-up ## Format, vet, lint, race tests, tidy: before each commit
 	@$(IN_DIR) $(GO) test -race -p $(P) -timeout $(TIMEOUT) ./...
 	@for dir in $(NESTED); do echo "module $$dir"; (cd "$$dir" && $(GO) vet ./... && $(GO) mod tidy -diff); done
 
-plans: engines-up ## Test how the engines run each statement, on half a million events
+plans: engines-up ## Test how the engines run each statement, on half a million events; 20 minutes
 	@export $(IN_DIR); OUTBOX_TEST_ROWS=500000 $(GO) test -count 1 -timeout $(TIMEOUT) -run 'FromItsIndex|ByItsNumbers' ./relay ./outbox
+
+large: engines-up ## Test at full size what the suite tests small: head of line, fan-out, the host's writers; 40 minutes
+	@export $(IN_DIR) OUTBOX_TEST_BEHIND=100000 OUTBOX_TEST_HOST_TIME=30s OUTBOX_TEST_FANOUT=2000; \
+	$(GO) test -count 1 -v -timeout $(TIMEOUT) -run 'OneFailing|HostsWriters' ./internal/fleet; \
+	$(GO) test -count 1 -v -timeout $(TIMEOUT) -run HealthyEndpoints ./relay/webhook
 
 fuzz: ## Run each fuzz target for FUZZTIME
 	@for dir in $$(grep -rl --include='*_test.go' '^func Fuzz' . | xargs -r -n 1 dirname | sort -u); do \

@@ -18,9 +18,9 @@ import (
 	"github.com/sqloutbox/sqloutbox/relay/webhook"
 )
 
-// fanOutEvents is how many events each of fifty endpoints is owed. SQLOUTBOX_FANOUT_EVENTS=2000 is the whole of it.
+// fanOutEvents is how many events each of fifty endpoints is owed. OUTBOX_TEST_FANOUT=2000 is the whole of it.
 func fanOutEvents(t *testing.T) int {
-	text := os.Getenv("SQLOUTBOX_FANOUT_EVENTS")
+	text := os.Getenv("OUTBOX_TEST_FANOUT")
 	if text == "" {
 		return 40
 	}
