@@ -13,7 +13,7 @@ import (
 	"github.com/sqloutbox/sqloutbox/internal/engines"
 )
 
-// Four at once: most of a case is waiting, whatever the number of cores is.
+// All engines at once: most of a case is waiting for a disk, whatever the number of cores is.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	if err := flag.Set("test.parallel", "4"); err != nil {
@@ -45,7 +45,6 @@ func harness(e *engines.Engine, limit int) conformance.Harness {
 }
 
 func TestEveryEngineConforms(t *testing.T) {
-	t.Parallel()
 	engines.Each(t, func(t *testing.T, e *engines.Engine) {
 		t.Parallel() // most of a case is waiting for the disk
 		conformance.Run(t, harness(e, 0))
@@ -53,7 +52,6 @@ func TestEveryEngineConforms(t *testing.T) {
 }
 
 func TestEveryEngineConformsWithOneConnection(t *testing.T) {
-	t.Parallel()
 	engines.Each(t, func(t *testing.T, e *engines.Engine) {
 		t.Parallel()
 		conformance.Run(t, harness(e, 1))

@@ -117,7 +117,7 @@ func TestHandlersHaveEachEffectOnceWhenTheirProcessesAreKilled(t *testing.T) {
 			return answer{}
 		})
 		f = newFleet(t, d.url, rc, relay.Options{
-			Lease: 600 * time.Millisecond, Poll: 20 * time.Millisecond, PollMax: 50 * time.Millisecond,
+			Lease: 1200 * time.Millisecond, Poll: 20 * time.Millisecond, PollMax: 50 * time.Millisecond,
 			Backoff: 20 * time.Millisecond, BackoffMax: 100 * time.Millisecond, Batch: 50,
 		})
 		f.handlers = []string{"a"}
@@ -131,7 +131,7 @@ func TestHandlersHaveEachEffectOnceWhenTheirProcessesAreKilled(t *testing.T) {
 			select {
 			case topic := <-killed:
 				where[topic]++
-			case <-time.After(time.Minute):
+			case <-time.After(patience * time.Minute):
 				t.Fatal("not every kill happened")
 			}
 		}

@@ -15,7 +15,7 @@ func TestRelaysShareThePartitionsFairlyWhoeverComesAndGoes(t *testing.T) {
 		keys                 = 50
 		lease, poll, pollMax = 2 * time.Second, 100 * time.Millisecond, 300 * time.Millisecond
 		// Who has too much learns it at one look, and who has too little at the next; the rest is for a busy machine.
-		fair = 5 * time.Second
+		fair = 10 * time.Second
 		// As TestInTotalOrderRelaysTakeTurns has it; a hand-over of what was pending meanwhile comes on top.
 		takeOver = lease + pollMax*5/4 + 500*time.Millisecond
 	)

@@ -21,14 +21,17 @@ import (
 // are owed the same events, against how they fare alone. Each round serves both, one after the other, in a database of its own;
 // what is reported are medians of rounds, so take -benchtime 7x or so. The bad ones are new to the workers each time.
 //
-// backlog: 2,000 events are owed when the workers start. N-per-second: events are written at that rate, for three seconds.
+// backlog-N: so many events are owed when the workers start; the bad ones cost most at the beginning, until each is known to be
+// bad. N-per-second: events are written at that rate, for three seconds.
 func BenchmarkHealthyBesideBad(b *testing.B) {
 	for _, name := range engines.Names() {
 		b.Run(name, func(b *testing.B) {
 			e := engines.Get(b, name)
-			b.Run("backlog", func(b *testing.B) {
-				compare(b, func(bad int) *fared { return backlog(b, e, bad) })
-			})
+			for _, owed := range []int{2000, 20_000} {
+				b.Run(fmt.Sprintf("backlog-%d", owed), func(b *testing.B) {
+					compare(b, func(bad int) *fared { return backlog(b, e, bad, owed) })
+				})
+			}
 			for _, rate := range []int{100, 300} {
 				b.Run(fmt.Sprintf("%d-per-second", rate), func(b *testing.B) {
 					compare(b, func(bad int) *fared { return offered(b, e, bad, rate) })
@@ -39,9 +42,8 @@ func BenchmarkHealthyBesideBad(b *testing.B) {
 }
 
 const (
-	manyBad       = 20
-	backlogEvents = 2000
-	steadyFor     = 3 * time.Second
+	manyBad   = 20
+	steadyFor = 3 * time.Second
 )
 
 // fared is how the healthy endpoints of one phase did: ordered first.
@@ -78,21 +80,21 @@ func compare(b *testing.B, phase func(bad int) *fared) {
 }
 
 // backlog times how a backlog is worked off.
-func backlog(b *testing.B, e *engines.Engine, bad int) *fared {
+func backlog(b *testing.B, e *engines.Engine, bad, owed int) *fared {
 	s := newRateService(b, e)
 	healthy, end := s.endpoints(bad)
 	defer end()
 	stop := s.relay()
-	for range backlogEvents / 100 {
+	for range owed / 100 {
 		s.write("t", 100)
 	}
-	s.until("all is owed", func() bool { return s.number(`SELECT COUNT(*) FROM {feed}`) == backlogEvents })
+	s.until("all is owed", func() bool { return s.number(`SELECT COUNT(*) FROM {feed}`) == int64(owed) })
 	stop()
 	start := time.Now()
 	defer s.work()()
 	f := &fared{}
 	for i, m := range healthy {
-		f.rate[i] = backlogEvents / m.all(s, backlogEvents).Sub(start).Seconds()
+		f.rate[i] = float64(owed) / m.all(s, owed).Sub(start).Seconds()
 	}
 	return f
 }
