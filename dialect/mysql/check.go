@@ -15,8 +15,8 @@ import (
 // Check refuses servers that are neither MySQL nor MariaDB, too old, or read-only, and sessions without autocommit. A
 // server with read_only on is refused even to an account that could write all the same: it is a replica, and its events
 // would be lost to the primary.
-func (mysql) Check(ctx context.Context, db *sql.DB) error {
-	kind, text, err := server.Identify(ctx, db)
+func (m mysql) Check(ctx context.Context, db *sql.DB) error {
+	kind, text, err := server.Identify(ctx, db, m.Classify)
 	if err != nil {
 		return fmt.Errorf("ask for the version: %w", err)
 	}

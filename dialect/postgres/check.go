@@ -20,8 +20,8 @@ SELECT current_setting('server_version_num')::BIGINT,
        current_setting('transaction_read_only') = 'on'`
 
 // Check refuses servers that are not PostgreSQL or older than 10, standbys, and sessions that are read-only.
-func (postgres) Check(ctx context.Context, db *sql.DB) error {
-	kind, text, err := server.Identify(ctx, db)
+func (p postgres) Check(ctx context.Context, db *sql.DB) error {
+	kind, text, err := server.Identify(ctx, db, p.Classify)
 	if err != nil {
 		return fmt.Errorf("ask for the version: %w", err)
 	}

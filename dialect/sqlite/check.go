@@ -13,7 +13,7 @@ import (
 // Check refuses pools that are not SQLite's or older than 3.42, a database that lives in one connection of a pool that
 // may have several, and a database that can't be written.
 func (s sqlite) Check(ctx context.Context, db *sql.DB) error {
-	kind, text, err := server.Identify(ctx, db)
+	kind, text, err := server.Identify(ctx, db, s.Classify)
 	if err != nil {
 		return fmt.Errorf("ask for the version: %w", err)
 	}

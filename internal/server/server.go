@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/sqloutbox/sqloutbox/dialect"
 )
 
 // Kinds that Identify tells apart.
@@ -20,21 +22,24 @@ const (
 )
 
 // Identify asks db for its version text and says whose it is. version() exists on all but SQLite, which has
-// sqlite_version(). A connection may be lost between the two questions, and then the answers together would mislead: so
-// both are asked twice before the error, which holds both answers, is believed.
-func Identify(ctx context.Context, db *sql.DB) (kind, version string, err error) {
-	for range 2 {
-		first := db.QueryRowContext(ctx, "SELECT version()").Scan(&version)
-		if first == nil {
-			return kindOf(version), version, nil
-		}
-		second := db.QueryRowContext(ctx, "SELECT sqlite_version()").Scan(&version)
-		if second == nil {
-			return SQLite, version, nil
-		}
-		err = errors.Join(first, second)
+// sqlite_version(). A lost connection, or whatever else classify says may pass by itself, is the whole error: beside the other
+// answer, that there is no such function, it would not be known as one.
+func Identify(ctx context.Context, db *sql.DB, classify func(error) dialect.Class) (kind, version string, err error) {
+	first := db.QueryRowContext(ctx, "SELECT version()").Scan(&version)
+	if first == nil {
+		return kindOf(version), version, nil
 	}
-	return "", "", err
+	if classify(first).Retryable() {
+		return "", "", first
+	}
+	second := db.QueryRowContext(ctx, "SELECT sqlite_version()").Scan(&version)
+	if second == nil {
+		return SQLite, version, nil
+	}
+	if classify(second).Retryable() {
+		return "", "", second
+	}
+	return "", "", errors.Join(first, second)
 }
 
 // kindOf reads what version() says: "PostgreSQL 15.18 (Debian …) on x86_64…", "8.0.36", "10.11.19-MariaDB-0+deb12u1",
