@@ -53,7 +53,7 @@ func keyPartitions(t *env) {
 			want = append(want, id)
 			want = append(want, t.write(outbox.Event{ID: "written " + id, Topic: "t", Key: "k"})...)
 		}
-		t.exec(`INSERT INTO {events} (id, topic, event_key, payload) VALUES (?, ?, ?, ?)`, fmt.Sprint("default-", i), "t", "k", []byte{})
+		t.exec(insertPlain, fmt.Sprint("default-", i), "t", "k", []byte{})
 		want = append(want, fmt.Sprint("default-", i))
 	}
 	p := &receiver{}

@@ -142,7 +142,7 @@ func lockNoWriter(t *env) {
 }
 
 // The host's events stand right behind those of a turn, where an engine that locks more than the rows it changes meets them.
-// What is published is deleted, and then kept: InnoDB waits in a DELETE, where an UPDATE passes over what was never committed.
+// What is published is deleted, and then kept: settled by ranges, InnoDB was seen to wait in the DELETE, and not in the UPDATE.
 func lockNoInsert(t *env, order relay.Order) {
 	if t.oneWriter() {
 		t.Skip("one writer: a relay waits for whoever writes")

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/sqloutbox/sqloutbox/dialect"
+	"github.com/sqloutbox/sqloutbox/internal/clocks"
 	"github.com/sqloutbox/sqloutbox/internal/txn"
 )
 
@@ -92,6 +93,5 @@ func (s *server) renew(ctx context.Context, l *left) error {
 func (s *server) lapsed(l *left) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	lease := s.h.relay.opts.Lease
-	return s.h.relay.now().Since(l.renewed) > lease-lease/10
+	return s.h.relay.now().Since(l.renewed) > clocks.Usable(s.h.relay.opts.Lease)
 }

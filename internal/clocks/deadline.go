@@ -18,13 +18,13 @@ type limit struct {
 	d    time.Duration
 }
 
-// margin is the part of a lease that is not used, against clocks that run at different speeds and the time between
-// the last look at the deadline and the hand-over.
-func margin(lease time.Duration) time.Duration { return lease / 10 }
+// Usable is the part of a lease that may be used: less a tenth, against clocks that run at different speeds and the time
+// between the last look at the deadline and the hand-over.
+func Usable(lease time.Duration) time.Duration { return lease - lease/10 }
 
 // Extend sets the deadline to a lease that was asked for at from, by Now.
 func (d *Deadline) Extend(from Instant, lease time.Duration) {
-	d.limit.Store(&limit{from: from, d: lease - margin(lease)})
+	d.limit.Store(&limit{from: from, d: Usable(lease)})
 }
 
 // Left is how much time remains by the clock that says less; zero or less means over.
