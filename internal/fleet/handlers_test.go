@@ -117,7 +117,7 @@ func TestHandlersHaveEachEffectOnceWhenTheirProcessesAreKilled(t *testing.T) {
 			return answer{}
 		})
 		f = newFleet(t, d.url, rc, relay.Options{
-			Lease: 1200 * time.Millisecond, Poll: 20 * time.Millisecond, PollMax: 50 * time.Millisecond,
+			Lease: slow * 1200 * time.Millisecond, Poll: 20 * time.Millisecond, PollMax: 50 * time.Millisecond,
 			Backoff: 20 * time.Millisecond, BackoffMax: 100 * time.Millisecond, Batch: 50,
 		})
 		f.handlers = []string{"a"}
@@ -177,7 +177,7 @@ func killedInside(t *testing.T, d *database, order relay.Order, relays, own int)
 		return answer{}
 	})
 	f = newFleet(t, d.url, rc, relay.Options{
-		Order: order, Lease: time.Second, Poll: 20 * time.Millisecond, PollMax: 50 * time.Millisecond, MaxAttempts: relays,
+		Order: order, Lease: slow * time.Second, Poll: 20 * time.Millisecond, PollMax: 50 * time.Millisecond, MaxAttempts: relays,
 	})
 	f.handlers, f.attempts = []string{"a", "b"}, own
 	d.openAccounts(t, "a", "b")

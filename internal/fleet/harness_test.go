@@ -251,7 +251,7 @@ func (f *fleet) wantSilence() {
 }
 
 // patience is how many times a limit may be overrun: limits are for a machine that does little else.
-const patience = 4
+const patience = 4 * slow
 
 // eventually polls until cond holds.
 func eventually(t *testing.T, limit time.Duration, what string, cond func() bool) {

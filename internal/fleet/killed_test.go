@@ -38,7 +38,7 @@ func TestNothingIsLostWhenRelaysAreKilledAtRandom(t *testing.T) {
 		})
 		rc.fence = fenceOf(order)
 		f = newFleet(t, d.url, rc, relay.Options{
-			Order: order, Lease: 1500 * time.Millisecond, Poll: 50 * time.Millisecond, PollMax: 100 * time.Millisecond,
+			Order: order, Lease: slow * 1500 * time.Millisecond, Poll: 50 * time.Millisecond, PollMax: 100 * time.Millisecond,
 			Backoff: 20 * time.Millisecond, BackoffMax: 100 * time.Millisecond, Batch: 50,
 		})
 		ids := d.fill(t, events)

@@ -50,11 +50,11 @@ func (d *database) trickle(t *testing.T, every time.Duration, keys int) (stop fu
 
 func TestInTotalOrderRelaysTakeTurns(t *testing.T) {
 	const (
-		lease, poll, pollMax = 2 * time.Second, 100 * time.Millisecond, 300 * time.Millisecond
+		lease, poll, pollMax = slow * 2 * time.Second, 100 * time.Millisecond, 300 * time.Millisecond
 		// A wait is jittered by up to a quarter; the rest is for a busy machine's scheduling and the take-over's own
 		// transaction.
-		takeOver = lease + pollMax*5/4 + 250*time.Millisecond
-		handOver = time.Second
+		takeOver = lease + pollMax*5/4 + slow*250*time.Millisecond
+		handOver = slow * time.Second
 	)
 	eachEngine(t, func(t *testing.T, d *database) {
 		rc := newReceiver(t, nil)
