@@ -21,7 +21,8 @@ type Config struct {
 	Sizes     Sizes
 	Only      func(contest string) bool // contestants; nil: all
 	Log       io.Writer
-	Done      func(*Results) // told after each scenario, so that a long run that is broken off has led to something; nil: nobody
+	// Done is told after each scenario, so that a long run that is broken off has led to something. Its error ends the run.
+	Done func(*Results) error // nil: nobody
 }
 
 // Run takes the turns: engine by engine, scenario by scenario, and in each round one entrant after the other. What fails
@@ -65,7 +66,9 @@ func (r *runner) engine(ctx context.Context, name string) (err error) {
 		r.scenario(ctx, &s)
 		r.out.Took = time.Since(r.out.Begun)
 		if r.Done != nil {
-			r.Done(r.out)
+			if err := r.Done(r.out); err != nil {
+				return err
+			}
 		}
 		if err := ctx.Err(); err != nil {
 			return err

@@ -3,7 +3,7 @@
 //	bench [-quick] [-out dir] [-scenarios drain,slow] [-contestants oagudo,…] [sizes]
 //
 // ENGINES=sqlite,postgres narrows it to these engines. The report is written to -out; -report writes it again from the
-// results.json that is there, and runs nothing.
+// results.json that is there, and runs nothing; -add adds to them, so that a long run can be made in parts.
 package main
 
 import (
@@ -40,15 +40,18 @@ func run(ctx context.Context, args []string) (err error) {
 		return err
 	}
 	var results *bench.Results
-	if o.report {
-		results, err = report.Read(o.out)
-	} else {
-		results, err = measure(ctx, o)
+	if o.report || o.add {
+		if results, err = report.Read(o.out); err != nil {
+			return err
+		}
 	}
-	if err != nil {
-		return err
+	if !o.report {
+		o.before = results
+		if results, err = measure(ctx, o); err != nil {
+			return err
+		}
 	}
-	if err := report.Write(o.out, results); err != nil {
+	if err := o.write(results); err != nil {
 		return err
 	}
 	summary(results)
@@ -56,15 +59,21 @@ func run(ctx context.Context, args []string) (err error) {
 	return nil
 }
 
+// write writes the report of what was measured, with what was there if that is to be added to.
+func (o *options) write(r *bench.Results) (err error) {
+	if o.before != nil {
+		if r, err = bench.Merge(o.before, r); err != nil {
+			return err
+		}
+	}
+	return report.Write(o.out, r)
+}
+
 func measure(ctx context.Context, o *options) (*bench.Results, error) {
 	if err := os.Setenv(engines.DirVariable, cmp.Or(os.Getenv(engines.DirVariable), engines.DiskDir())); err != nil {
 		return nil, err
 	}
-	config := bench.Config{Engines: engines.Names(), Sizes: o.sizes, Log: os.Stderr, Done: func(r *bench.Results) {
-		if err := report.Write(o.out, r); err != nil {
-			fmt.Fprintln(os.Stderr, "bench: report:", err)
-		}
-	}}
+	config := bench.Config{Engines: engines.Names(), Sizes: o.sizes, Log: os.Stderr, Done: o.write}
 	for _, s := range bench.Scenarios() {
 		if len(o.scenarios) == 0 || slices.Contains(o.scenarios, s.Name) || slices.Contains(o.scenarios, "all") {
 			config.Scenarios = append(config.Scenarios, s)

@@ -10,7 +10,8 @@ import (
 
 type options struct {
 	out, profile           string
-	report                 bool
+	report, add            bool
+	before                 *bench.Results // that are added to
 	scenarios, contestants []string
 	sizes                  bench.Sizes
 }
@@ -27,6 +28,7 @@ func parse(args []string) (*options, error) {
 	f := flag.NewFlagSet("bench", flag.ContinueOnError)
 	f.Bool("quick", false, "sizes for a look in a few minutes")
 	f.BoolVar(&o.report, "report", false, "write the report again from results.json")
+	f.BoolVar(&o.add, "add", false, "add to results.json; scenarios that are run again are replaced, engine by engine")
 	f.StringVar(&o.out, "out", "docs/bench", "directory of the report")
 	f.StringVar(&o.profile, "cpuprofile", "", "write a CPU profile of the whole run to this file")
 	f.Func("scenarios", "run these alone, separated by commas; or all", names(&o.scenarios))
