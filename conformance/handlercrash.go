@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sqloutbox/sqloutbox/internal/hookdb"
+	"github.com/sqloutbox/sqloutbox/internal/racing"
 	"github.com/sqloutbox/sqloutbox/relay"
 )
 
@@ -103,7 +104,7 @@ func (c *crew) dyingRun(order relay.Order, down *atomic.Bool, list ...relay.Hand
 		return nil
 	}})
 	opts := quick(order)
-	opts.Lease, opts.ShutdownTimeout = 500*time.Millisecond, 10*time.Millisecond
+	opts.Lease, opts.ShutdownTimeout = racing.Slow*500*time.Millisecond, 10*time.Millisecond
 	stop := t.start(c.with(t.outboxOn(db, nil), opts, nil, list...))
 	t.eventually("it is down, or all is settled", func() bool {
 		return down.Load() || t.number(`SELECT COUNT(*) FROM {events} WHERE state NOT IN (1, 2)`) == 0

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sqloutbox/sqloutbox/internal/hookdb"
+	"github.com/sqloutbox/sqloutbox/internal/racing"
 	"github.com/sqloutbox/sqloutbox/relay"
 )
 
@@ -254,7 +255,7 @@ func handlerCrash(t *env, order relay.Order) {
 		return nil
 	}})
 	opts := quick(order)
-	opts.Lease, opts.ShutdownTimeout, opts.DB = 500*time.Millisecond, 10*time.Millisecond, db
+	opts.Lease, opts.ShutdownTimeout, opts.DB = racing.Slow*500*time.Millisecond, 10*time.Millisecond, db
 	o := t.outboxOn(t.another(), nil)
 	first := c.one("a", func(context.Context, *sql.Tx, relay.Message) error {
 		down.Store(true)
@@ -265,7 +266,7 @@ func handlerCrash(t *env, order relay.Order) {
 	t.eventually("its effect is committed", func() bool { return t.number(`SELECT COUNT(*) FROM conformance_host`) == 1 })
 	_ = stop()
 	opts = quick(order)
-	opts.Lease = 500 * time.Millisecond
+	opts.Lease = racing.Slow * 500 * time.Millisecond
 	t.fell(order)
 	t.runUntilSettled(c.with(t.o, opts, nil, c.one("a", nil)), 0)
 	c.wantCalls("after a crash", map[string]int{"a": 1})

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sqloutbox/sqloutbox/internal/hookdb"
+	"github.com/sqloutbox/sqloutbox/internal/racing"
 	"github.com/sqloutbox/sqloutbox/outbox"
 	"github.com/sqloutbox/sqloutbox/relay"
 )
@@ -137,7 +138,7 @@ func (c *crew) dyingServer(end *func(), list ...relay.Handler) {
 		return nil
 	}})
 	opts := quick(relay.OrderPerKey)
-	opts.Lease, opts.ShutdownTimeout = 500*time.Millisecond, 10*time.Millisecond
+	opts.Lease, opts.ShutdownTimeout = racing.Slow*500*time.Millisecond, 10*time.Millisecond
 	stop := t.start(c.with(t.outboxOn(db, nil), opts, nil, list...))
 	t.eventually("it is down, or all is settled", func() bool {
 		return down.Load() || t.number(`SELECT COUNT(*) FROM {events} WHERE state NOT IN (1, 2)`) == 0

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/sqloutbox/sqloutbox/internal/racing"
 	"github.com/sqloutbox/sqloutbox/outbox"
 	"github.com/sqloutbox/sqloutbox/relay"
 )
@@ -56,7 +57,7 @@ func handlerHangs(t *env, order relay.Order) {
 func handlerOverLease(t *env, order relay.Order) {
 	c := t.crew()
 	opts := quick(order)
-	opts.MaxAttempts, opts.Lease, opts.PublishTimeout = 2, 1600*time.Millisecond, 20*time.Second
+	opts.MaxAttempts, opts.Lease, opts.PublishTimeout = 2, racing.Slow*1600*time.Millisecond, 20*time.Second
 	if !t.oneWriter() {
 		opts.PublishTimeout = 300 * time.Millisecond
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sqloutbox/sqloutbox/internal/racing"
 	"github.com/sqloutbox/sqloutbox/outbox"
 	"github.com/sqloutbox/sqloutbox/relay"
 )
@@ -117,7 +118,7 @@ func TestHandlersHaveEachEffectOnceWhenTheirProcessesAreKilled(t *testing.T) {
 			return answer{}
 		})
 		f = newFleet(t, d.url, rc, relay.Options{
-			Lease: slow * 1200 * time.Millisecond, Poll: 20 * time.Millisecond, PollMax: 50 * time.Millisecond,
+			Lease: racing.Slow * 1200 * time.Millisecond, Poll: 20 * time.Millisecond, PollMax: 50 * time.Millisecond,
 			Backoff: 20 * time.Millisecond, BackoffMax: 100 * time.Millisecond, Batch: 50,
 		})
 		f.handlers = []string{"a"}
@@ -177,7 +178,7 @@ func killedInside(t *testing.T, d *database, order relay.Order, relays, own int)
 		return answer{}
 	})
 	f = newFleet(t, d.url, rc, relay.Options{
-		Order: order, Lease: slow * time.Second, Poll: 20 * time.Millisecond, PollMax: 50 * time.Millisecond, MaxAttempts: relays,
+		Order: order, Lease: racing.Slow * time.Second, Poll: 20 * time.Millisecond, PollMax: 50 * time.Millisecond, MaxAttempts: relays,
 	})
 	f.handlers, f.attempts = []string{"a", "b"}, own
 	d.openAccounts(t, "a", "b")

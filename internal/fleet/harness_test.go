@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sqloutbox/sqloutbox/internal/racing"
 	"github.com/sqloutbox/sqloutbox/relay"
 )
 
@@ -251,7 +252,7 @@ func (f *fleet) wantSilence() {
 }
 
 // patience is how many times a limit may be overrun: limits are for a machine that does little else.
-const patience = 4 * slow
+const patience = 4 * racing.Slow
 
 // eventually polls until cond holds.
 func eventually(t *testing.T, limit time.Duration, what string, cond func() bool) {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sqloutbox/sqloutbox/internal/racing"
 	"github.com/sqloutbox/sqloutbox/relay"
 )
 
@@ -28,7 +29,7 @@ func TestEachKeyIsInOrderWhileEventsFailAndRelaysAreKilled(t *testing.T) {
 		})
 		rc.fence = fenceOf(relay.OrderPerKey)
 		f := newFleet(t, d.url, rc, relay.Options{
-			Order: relay.OrderPerKey, Lease: slow * time.Second, Poll: 50 * time.Millisecond, PollMax: 100 * time.Millisecond,
+			Order: relay.OrderPerKey, Lease: racing.Slow * time.Second, Poll: 50 * time.Millisecond, PollMax: 100 * time.Millisecond,
 			Backoff: 20 * time.Millisecond, BackoffMax: 200 * time.Millisecond, Batch: 50, MaxAttempts: 1000,
 		})
 		f.startAll(relays)

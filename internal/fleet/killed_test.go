@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sqloutbox/sqloutbox/internal/racing"
 	"github.com/sqloutbox/sqloutbox/relay"
 )
 
@@ -38,7 +39,7 @@ func TestNothingIsLostWhenRelaysAreKilledAtRandom(t *testing.T) {
 		})
 		rc.fence = fenceOf(order)
 		f = newFleet(t, d.url, rc, relay.Options{
-			Order: order, Lease: slow * 1500 * time.Millisecond, Poll: 50 * time.Millisecond, PollMax: 100 * time.Millisecond,
+			Order: order, Lease: racing.Slow * 1500 * time.Millisecond, Poll: 50 * time.Millisecond, PollMax: 100 * time.Millisecond,
 			Backoff: 20 * time.Millisecond, BackoffMax: 100 * time.Millisecond, Batch: 50,
 		})
 		ids := d.fill(t, events)

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sqloutbox/sqloutbox/internal/racing"
 	"github.com/sqloutbox/sqloutbox/outbox"
 	"github.com/sqloutbox/sqloutbox/relay"
 )
@@ -13,11 +14,11 @@ import (
 func TestRelaysShareThePartitionsFairlyWhoeverComesAndGoes(t *testing.T) {
 	const (
 		keys                 = 50
-		lease, poll, pollMax = slow * 2 * time.Second, 100 * time.Millisecond, 300 * time.Millisecond
+		lease, poll, pollMax = racing.Slow * 2 * time.Second, 100 * time.Millisecond, 300 * time.Millisecond
 		// Who has too much learns it at one look, and who has too little at the next; the rest is for a busy machine.
 		fair = 10 * time.Second
 		// As TestInTotalOrderRelaysTakeTurns has it; a hand-over of what was pending meanwhile comes on top.
-		takeOver = lease + pollMax*5/4 + slow*500*time.Millisecond
+		takeOver = lease + pollMax*5/4 + racing.Slow*500*time.Millisecond
 	)
 	eachEngine(t, func(t *testing.T, d *database) {
 		// A destination takes its time, and so there is always something in hand when a share changes.

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sqloutbox/sqloutbox/internal/racing"
 	"github.com/sqloutbox/sqloutbox/outbox"
 	"github.com/sqloutbox/sqloutbox/relay"
 )
@@ -50,11 +51,11 @@ func (d *database) trickle(t *testing.T, every time.Duration, keys int) (stop fu
 
 func TestInTotalOrderRelaysTakeTurns(t *testing.T) {
 	const (
-		lease, poll, pollMax = slow * 2 * time.Second, 100 * time.Millisecond, 300 * time.Millisecond
+		lease, poll, pollMax = racing.Slow * 2 * time.Second, 100 * time.Millisecond, 300 * time.Millisecond
 		// A wait is jittered by up to a quarter; the rest is for a busy machine's scheduling and the take-over's own
 		// transaction.
-		takeOver = lease + pollMax*5/4 + slow*250*time.Millisecond
-		handOver = slow * time.Second
+		takeOver = lease + pollMax*5/4 + racing.Slow*250*time.Millisecond
+		handOver = racing.Slow * time.Second
 	)
 	eachEngine(t, func(t *testing.T, d *database) {
 		rc := newReceiver(t, nil)

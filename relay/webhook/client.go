@@ -41,18 +41,24 @@ type client struct {
 	limit   int64         // of an answer's body
 }
 
+// newClient bounds each step by itself besides: net/http lets a dial go on when its request's context has ended, so that a
+// peer that accepts and says nothing would keep a socket of every try.
 func newClient(o *Options) *client {
-	dialer := &net.Dialer{KeepAlive: 30 * time.Second, Control: control(o.AllowPrivate)}
+	connecting := o.Timeout / 2
+	dialer := &net.Dialer{Timeout: connecting, KeepAlive: 30 * time.Second, Control: control(o.AllowPrivate)}
 	return &client{
 		timeout: o.Timeout,
 		limit:   o.MaxAnswer,
 		http: &http.Client{
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 			Transport: &http.Transport{
-				Proxy:                  nil, // a proxy's address is not the endpoint's: it would go past the guard
-				DialContext:            dialer.DialContext,
-				TLSClientConfig:        &tls.Config{RootCAs: o.RootCAs, MinVersion: tls.VersionTLS12},
-				ForceAttemptHTTP2:      true,
+				Proxy:               nil, // a proxy's address is not the endpoint's: it would go past the guard
+				DialContext:         dialer.DialContext,
+				TLSClientConfig:     &tls.Config{RootCAs: o.RootCAs, MinVersion: tls.VersionTLS12},
+				TLSHandshakeTimeout: connecting,
+				ForceAttemptHTTP2:   true,
+				// A connection whose peer has vanished would be used again and again, by all subscriptions of its host.
+				HTTP2:                  &http.HTTP2Config{SendPingTimeout: o.Timeout / 2, PingTimeout: o.Timeout / 4},
 				DisableCompression:     true, // what arrives is what is counted
 				MaxResponseHeaderBytes: maxHeaderBytes,
 				MaxIdleConns:           256,
@@ -91,13 +97,17 @@ func (c *client) exchange(ctx context.Context, address string, h http.Header, bo
 	}
 	defer res.Body.Close()
 	a.status, a.retryAfter = res.StatusCode, retryAfter(res.Header, time.Now())
+	if a.status < 200 { // 101: what follows is no answer, and would be read without a time-out
+		a.err = fmt.Errorf("status %d", a.status)
+		return a
+	}
 	var kept bytes.Buffer
 	n, err := io.Copy(&firstBytes{&kept, maxText + secrets.longest()}, io.LimitReader(res.Body, c.limit+1))
 	a.text = plaintext.Cut(secrets.hide(kept.String(), maxText), maxText)
 	switch {
 	case a.status >= 300 && a.status < 400:
 		a.err = errRedirect
-	case a.status < 200 || a.status >= 300:
+	case a.status >= 400:
 		a.err = fmt.Errorf("status %d", a.status)
 	case err != nil:
 		a.err = secrets.hideIn(fmt.Errorf("read answer: %w", err))

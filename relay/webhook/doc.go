@@ -42,12 +42,13 @@
 //	3xx                                 | retried: redirects are not followed
 //	410                                 | dead, and the subscription is disabled
 //	429, 502, 503, 504                  | retried; Retry-After, up to 24 h, is kept to by the whole subscription
-//	other 4xx and 5xx                   | retried
+//	other 4xx and 5xx, 101              | retried
 //	name not found                      | retried
 //	address refused by the guard        | retried
 //	connection refused                  | retried
 //	connection reset                    | retried
-//	TLS error                           | retried
+//	TLS error, none in half of Timeout  | retried
+//	no connection in half of Timeout    | retried
 //	no complete answer within Timeout   | retried
 //	endless answer                      | retried
 //	body longer than MaxAnswer          | retried

@@ -31,6 +31,9 @@ type judgement struct {
 	rest    time.Duration // how long the whole subscription is left alone; 0: not
 }
 
+// leaveAlone reports whether the endpoint wants no more requests, for a while or for good.
+func (j judgement) leaveAlone() bool { return j.rest > 0 || j.verdict == gone }
+
 // judge says what an answer to the n-th try (from 1) means. The wait is the schedule's, spread by an eighth to either side,
 // or what the answer asks for where that is longer.
 func judge(a answer, n int, schedule []time.Duration) judgement {

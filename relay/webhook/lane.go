@@ -33,6 +33,7 @@ type lane struct {
 	single bool          // one request at a time: as it was claimed last; before that the careful guess
 	flush  time.Duration // flush or flushCareful
 	unsure []string      // claims of transactions that may have happened
+	rest   *atomic.Bool  // of the claims since: the endpoint wants to be left alone. Another one when that is recorded
 	seen   atomic.Pointer[sight]
 
 	mu    sync.Mutex // guards what is below
@@ -44,7 +45,7 @@ type lane struct {
 
 func newLane(w *Webhooks, id int64) *lane {
 	return &lane{
-		w: w, id: id, single: true, flush: flush,
+		w: w, id: id, single: true, flush: flush, rest: new(atomic.Bool),
 		nudged: make(chan struct{}, 1), ready: make(chan struct{}, 1), slots: make(chan struct{}, w.opts.Parallel),
 	}
 }
@@ -59,18 +60,18 @@ func signal(c chan struct{}) {
 
 // run works until nothing is due and all that was claimed is recorded.
 func (l *lane) run(ctx context.Context) {
-	sending, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer l.requests.Wait()
+	sending, cancel := longer(ctx, grace)
 	defer cancel()
-	stop := context.AfterFunc(ctx, func() { time.AfterFunc(grace, cancel) })
-	defer stop()
+	recording, cancel := longer(ctx, 2*grace)
+	defer cancel()
 	inHand, open, failed := 0, true, 0
 	for {
 		t := &turn{ended: l.collect()}
 		t.left = inHand - len(t.ended)
 		t.open = open && ctx.Err() == nil && t.left <= l.low(ctx)
 		if len(t.ended) > 0 || t.open {
-			if err := l.turn(ctx, t); err != nil {
+			if err := l.turn(recording, t); err != nil {
 				l.w.log.Warn("deliveries could not be claimed or recorded yet", "subscription", l.id, "ended", len(t.ended), "error", err)
 				l.putBack(t.ended)
 				if failed++; ctx.Err() != nil && failed > lastTries {
@@ -96,6 +97,13 @@ func (l *lane) run(ctx context.Context) {
 			open = true
 		}
 	}
+}
+
+// longer is ctx that ends by so much later.
+func longer(ctx context.Context, by time.Duration) (context.Context, context.CancelFunc) {
+	out, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(by, cancel) })
+	return out, func() { stop(); cancel() }
 }
 
 // low is how much may be in hand when more is claimed: what is sent one by one is sent to its end first.

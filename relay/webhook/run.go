@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/sqloutbox/sqloutbox/dialect"
 	"github.com/sqloutbox/sqloutbox/internal/rows"
 )
 
@@ -23,17 +24,15 @@ const probe = `SELECT id, {clock}, rest_ms, COALESCE(CASE WHEN in_order = 1 THEN
        ) END, -1)
 FROM {subscriptions} WHERE state = 0`
 
-// Run sends deliveries until ctx ends, and answers nil then. Requests that are under way get a few seconds more. While the
-// database is away it waits. Another error says that nothing can be done: that of Outbox.Check, or ErrRunning.
+// Run sends deliveries until ctx ends, and answers nil then. Requests that are under way get a few seconds more, and so does
+// recording what came of them. While the database is away it waits. Another error says that nothing can be done: that of
+// Outbox.Check, or ErrRunning.
 func (w *Webhooks) Run(ctx context.Context) error {
 	if !w.running.TryLock() {
 		return fmt.Errorf("run webhooks: %w", ErrRunning)
 	}
 	defer w.running.Unlock()
-	if err := w.o.Check(ctx); err != nil {
-		if ctx.Err() != nil {
-			return nil
-		}
+	if err := w.awaitDatabase(ctx); err != nil {
 		return fmt.Errorf("run webhooks: %w", err)
 	}
 	w.group.Go(func() { w.sweepAlways(ctx) })
@@ -43,10 +42,30 @@ func (w *Webhooks) Run(ctx context.Context) error {
 	return nil
 }
 
+// awaitDatabase makes the start-up check, waiting for a database that is away.
+func (w *Webhooks) awaitDatabase(ctx context.Context) error {
+	for {
+		check, cancel := context.WithTimeout(ctx, w.opts.Lease)
+		err := w.o.Check(check)
+		away := check.Err() != nil
+		cancel()
+		if err == nil || ctx.Err() != nil {
+			return nil
+		}
+		if c := w.o.Dialect().Classify(err); !away && (!c.Retryable() || c == dialect.ReadOnly) {
+			return err
+		}
+		w.log.Warn("the database is away", "error", err)
+		pause(ctx, w.opts.Poll)
+	}
+}
+
 // look nudges the lanes that have something to do, again and again.
 func (w *Webhooks) look(ctx context.Context) {
 	for ctx.Err() == nil {
+		start := time.Now()
 		due, next, err := w.probe(ctx)
+		took := time.Since(start)
 		if err != nil && ctx.Err() == nil {
 			w.log.Warn("look for deliveries failed", "error", err)
 			next = w.opts.Poll
@@ -54,6 +73,7 @@ func (w *Webhooks) look(ctx context.Context) {
 		for _, id := range due {
 			w.nudge(ctx, id)
 		}
+		pause(ctx, min(took, w.opts.Poll)) // half of the time at most, however often it is woken
 		timer := time.NewTimer(next)
 		select {
 		case <-ctx.Done():

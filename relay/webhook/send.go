@@ -41,7 +41,8 @@ type claim struct {
 	id       string
 	deadline clocks.Deadline // of its lease
 	to       *endpointRow
-	stop     atomic.Bool // nothing more of it is to be sent
+	stop     atomic.Bool  // nothing more of it is to be sent
+	rest     *atomic.Bool // nothing of any claim of the lane is: see lane.rest
 
 	careful bool // every try has failed of late: one by one, with pauses, until one is done
 }
@@ -103,7 +104,7 @@ func (l *lane) sendOneByOne(ctx, sending context.Context, claimed []*delivery, c
 // attempt is one try, or none where it is too late for one.
 func (l *lane) attempt(ctx, sending context.Context, d *delivery) outcome {
 	c, opts := d.claim, &l.w.opts
-	late := func() bool { return ctx.Err() != nil || c.stop.Load() || c.tooLate(opts.Timeout) }
+	late := func() bool { return ctx.Err() != nil || c.stop.Load() || c.rest.Load() || c.tooLate(opts.Timeout) }
 	if late() {
 		return c.back(d, 0)
 	}
@@ -133,8 +134,11 @@ func (l *lane) attempt(ctx, sending context.Context, d *delivery) outcome {
 		return outcome{delivery: d, untouched: true}
 	}
 	j := judge(a, d.attempts+1, opts.Schedule)
-	if j.rest > 0 || j.verdict == gone || c.to.ordered && j.verdict == again {
+	if c.to.ordered && j.verdict == again {
 		c.stop.Store(true)
+	}
+	if j.leaveAlone() {
+		c.rest.Store(true)
 	}
 	return outcome{delivery: d, a: a, j: j}
 }

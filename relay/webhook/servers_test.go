@@ -2,12 +2,14 @@ package webhook
 
 import (
 	"crypto/x509"
+	"fmt"
 	"io"
 	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -130,15 +132,59 @@ func hanging(t *testing.T) endpoint {
 	}).within(shortly)
 }
 
+// switched answers as if it had been asked for another protocol, and leaves the connection open.
+func switched(t *testing.T) endpoint {
+	over := make(chan struct{})
+	t.Cleanup(func() { close(over) })
+	return raw(t, func(c net.Conn) {
+		io.WriteString(c, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n")
+		<-over
+	})
+}
+
 // silent accepts no connection: the kernel does, and nobody reads.
 func silent(t *testing.T) endpoint {
+	_, e := unaccepting(t)
+	return e
+}
+
+func unaccepting(t *testing.T) (net.Listener, endpoint) {
+	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { l.Close() })
 	e := endpoint{"https://" + l.Addr().String(), Options{AllowPrivate: true}}
-	return e.within(shortly)
+	return l, e.within(shortly)
+}
+
+// unreachable answers no SYN: the kernel's queue of connections that nobody accepts is full.
+func unreachable(t *testing.T) endpoint {
+	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { syscall.Close(fd) })
+	if err := syscall.Bind(fd, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Listen(fd, 0); err != nil {
+		t.Fatal(err)
+	}
+	name, err := syscall.Getsockname(fd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := fmt.Sprintf("127.0.0.1:%d", name.(*syscall.SockaddrInet4).Port)
+	for { // until one is no longer answered
+		c, err := net.DialTimeout("tcp", address, shortly/2)
+		if err != nil {
+			break
+		}
+		t.Cleanup(func() { c.Close() })
+	}
+	return endpoint{"https://" + address, Options{AllowPrivate: true}}.within(shortly)
 }
 
 func halfAnswer(t *testing.T) endpoint {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync/atomic"
 
 	"github.com/google/uuid"
 
@@ -44,7 +45,7 @@ WHERE subscription_id = ? AND feed_seq IN ({list}) AND state = 0`
 // turn commits one transaction, all of it or nothing.
 func (l *lane) turn(ctx context.Context, t *turn) error {
 	w := l.w
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), w.opts.Lease)
+	ctx, cancel := context.WithTimeout(ctx, w.opts.Lease)
 	defer cancel()
 	select {
 	case w.turns <- struct{}{}:
@@ -52,7 +53,10 @@ func (l *lane) turn(ctx context.Context, t *turn) error {
 		return ctx.Err()
 	}
 	defer func() { <-w.turns }()
-	c := &claim{deadline: clocks.Deadline{Now: w.now}}
+	if slices.ContainsFunc(t.ended, func(o outcome) bool { return o.j.leaveAlone() }) {
+		l.rest = new(atomic.Bool) // what follows goes by the row
+	}
+	c := &claim{deadline: clocks.Deadline{Now: w.now}, rest: l.rest}
 	err := txn.Run(ctx, w.o.DB(), w.o.Dialect(), func(tx dialect.Tx) error {
 		c.id = uuid.NewString()
 		c.deadline.Extend(w.now(), w.opts.Lease)
@@ -151,7 +155,7 @@ func (t *turn) fared(row *endpointRow) (works bool, failures, rest int64) {
 
 // leaveAlone reports whether the endpoint has just asked for it, for a while or for good.
 func (t *turn) leaveAlone(row *endpointRow) bool {
-	return slices.ContainsFunc(t.fitted, func(o outcome) bool { return o.isOf(row) && (o.j.rest > 0 || o.j.verdict == gone) })
+	return slices.ContainsFunc(t.fitted, func(o outcome) bool { return o.isOf(row) && o.j.leaveAlone() })
 }
 
 func (l *lane) claim(ctx context.Context, tx dialect.Tx, t *turn, c *claim, room int) error {

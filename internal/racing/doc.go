@@ -1,0 +1,2 @@
+// Package racing tells tests whether they run under the race detector.
+package racing
