@@ -24,6 +24,7 @@ func feedRules() []rule {
 		rule{"a follower gets what is there and what comes, in order", feedFollows},
 		rule{"a feed that is copied into another database goes on there", feedCopied},
 		rule{"when all is purged, numbers go on", feedPurgedAll},
+		rule{"a counter of the feed from before gives no number that is remembered", feedCounterBehind},
 		rule{"a position that is purged is refused, with the oldest there is", feedGone},
 		rule{"a position ahead of the feed is refused", feedAhead},
 		rule{"a position of another epoch is refused, and numbers go on", feedEpoch},

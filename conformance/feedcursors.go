@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -37,6 +38,31 @@ func feedPurgedAll(t *env) {
 	t.exec(`DELETE FROM {feed}`)
 	t.publish(outbox.Event{ID: "last", Topic: "t"})
 	t.wantDense(t.feed(outbox.Cursor{Epoch: before.Epoch, Seq: 9}), 10, []string{"last"})
+}
+
+// As after a restore of some tables from a backup. A number that is given again is a delivery that is there already, or one that a
+// reader has gone past.
+func feedCounterBehind(t *env) {
+	t.publish(events("e", 3)...)
+	t.exec(`INSERT INTO {subscriptions} (id, name, state) VALUES (7, 's', 1), (8, 't', 1)`)
+	for i, remembers := range []string{
+		`INSERT INTO {feed} (feed_seq, seq, published_ms) VALUES (?, 1, 1)`,
+		`INSERT INTO {webhook_deliveries} (subscription_id, feed_seq, seq, state) VALUES (7, ?, 1, 1)`,
+		`INSERT INTO {cursors} (name, feed_seq) VALUES ('c', ?)`,
+	} {
+		top := int64(1000 * (i + 1))
+		t.exec(remembers, top)
+		t.exec(`UPDATE {counters} SET value = 2 WHERE name = 'feed'`)
+		id := fmt.Sprint("after ", i)
+		t.publish(outbox.Event{ID: id, Topic: "t"})
+		if n := t.number(`SELECT feed_seq FROM {events} WHERE id = ?`, id); n != top+1 {
+			t.Errorf("%s: the next number is %d, want %d", remembers, n, top+1)
+		}
+		t.exec(`DELETE FROM {feed}`)
+		t.exec(`DELETE FROM {events}`)
+	}
+	t.exec(`DELETE FROM {webhook_deliveries}`)
+	t.exec(`DELETE FROM {subscriptions}`)
 }
 
 func (t *env) wantGone(after outbox.Cursor, oldest int64) {

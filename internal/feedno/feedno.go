@@ -28,8 +28,11 @@ const (
 	insertCounter = `INSERT INTO {counters} (name) VALUES ('` + Counter + `'){ignore_name}`
 	insertEpoch   = `INSERT INTO {counters} (name, value) VALUES ('` + Epoch + `', {clock}){ignore_name}`
 
-	// The last entry of the primary key.
-	highest = `SELECT COALESCE((SELECT feed_seq FROM {feed} ORDER BY feed_seq DESC LIMIT 1), 0)`
+	// The last entry of the primary key; of that of the deliveries, for each subscription; and a handful of cursors.
+	highest = `SELECT COALESCE((SELECT feed_seq FROM {feed} ORDER BY feed_seq DESC LIMIT 1), 0),
+       COALESCE((SELECT MAX((SELECT feed_seq FROM {webhook_deliveries} WHERE subscription_id = id ORDER BY subscription_id DESC, feed_seq DESC LIMIT 1))
+          FROM {subscriptions}), 0),
+       COALESCE((SELECT MAX(feed_seq) FROM {cursors}), 0)`
 	raise   = `UPDATE {counters} SET value = ? WHERE name = '` + Counter + `' AND value < ?`
 
 	take = `UPDATE {counters} SET value = value + ?, at_ms = {clock} WHERE name = '` + Counter + `'`
@@ -68,7 +71,7 @@ func Read(ctx context.Context, q rows.Queryer, r *sqltext.Renderer) (s State, on
 }
 
 // TurnOn makes the counters where they are not there, and sees to it that no number is given again after a restore in which
-// the counter is older than the feed, or gone.
+// the counter is older than the feed, its readers or webhooks' deliveries, or gone.
 func TurnOn(ctx context.Context, tx dialect.Tx, r *sqltext.Renderer) error {
 	if err := turnOn(ctx, tx, r); err != nil {
 		return fmt.Errorf("turn on the feed: %w", err)
@@ -88,8 +91,10 @@ func turnOn(ctx context.Context, tx dialect.Tx, r *sqltext.Renderer) error {
 			}
 		}
 	}
-	var top int64
-	if err := rows.One(ctx, tx, r.SQL(highest), nil, &top); err != nil || top <= s.Head {
+	var kept, owed, read int64
+	err = rows.One(ctx, tx, r.SQL(highest), nil, &kept, &owed, &read)
+	top := max(kept, owed, read)
+	if err != nil || top <= s.Head {
 		return err
 	}
 	_, err = rows.Exec(ctx, tx, r.SQL(raise), top, top)

@@ -1,6 +1,7 @@
 package feedhttp_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -120,13 +121,17 @@ func TestFailuresDoNotSayWhatTheDatabaseSaid(t *testing.T) {
 // A database that hangs, and a pool that is taken, are both away.
 func TestAReadThatTakesTooLongIsAnswered(t *testing.T) {
 	hang := make(chan struct{})
-	reading := make(chan struct{}, 10)
+	reading := make(chan struct{}, 1)
+	var hung atomic.Bool
 	s := onSQLite(t, setup{
 		opts: feedhttp.Options{MaxReads: 1, ReadTimeout: 50 * time.Millisecond},
 		hooks: hookdb.Hooks{Before: func(string) error {
+			if hung.Swap(true) {
+				return nil
+			}
 			reading <- struct{}{}
 			<-hang
-			return nil
+			return context.DeadlineExceeded // as a driver answers
 		}},
 	})
 	first := make(chan answer)

@@ -34,11 +34,11 @@ func (s *stream) writeEvent(e *outbox.FeedEvent) error {
 // comes back does not have all of that looked through again.
 func (s *stream) write(events []outbox.FeedEvent, next outbox.Cursor) error {
 	for i := range events {
-		if s.over() { // a page can be megabytes, and its client slow
-			return errOver
-		}
 		if err := s.writeEvent(&events[i]); err != nil {
 			return err
+		}
+		if s.over() { // a page can be megabytes, and its client slow
+			return errOver
 		}
 	}
 	if s.at = next; next.Seq-s.told.Seq >= stride {

@@ -1,9 +1,11 @@
 package feedhttp_test
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -174,6 +176,28 @@ func TestAClientThatDoesNotReadIsCutOff(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// A page is megabytes, and its client slow: that one is not waited for to the end of it.
+func TestAStreamEndsInTheMiddleOfAPage(t *testing.T) {
+	const events = 60
+	s := onSQLite(t, setup{opts: feedhttp.Options{WriteTimeout: time.Hour}, server: smallBuffers})
+	s.smallBuffers()
+	var all []outbox.Event
+	for i := range events {
+		all = append(all, outbox.Event{ID: fmt.Sprint(i), Topic: "t", Payload: make([]byte, 100<<10)})
+	}
+	s.publish(all...)
+	res := s.open(t.Context(), "GET", "", "Accept", "text/event-stream")
+	defer res.Body.Close()
+	if _, err := res.Body.Read(make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	s.h.EndStreams()
+	rest, err := io.ReadAll(res.Body)
+	if n := bytes.Count(rest, []byte("\ndata: ")); n == events || err != nil {
+		t.Errorf("%d of %d events were sent after the end, %v", n, events, err)
 	}
 }
 

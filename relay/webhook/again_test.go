@@ -3,9 +3,11 @@ package webhook_test
 import (
 	"errors"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/sqloutbox/sqloutbox/internal/hookdb"
 	"github.com/sqloutbox/sqloutbox/outbox"
 	"github.com/sqloutbox/sqloutbox/relay/webhook"
 )
@@ -161,5 +163,28 @@ func TestALateOutcomeIsRefused(t *testing.T) {
 		if n := s.number(`SELECT COUNT(*) FROM {webhook_deliveries} WHERE claimed_by = 'another' AND attempts = 0`); n != 1 {
 			s.Error("the other's claim was changed")
 		}
+	})
+}
+
+// Processes start in any order: workers too wait for their database.
+func TestWorkersWaitForTheirDatabase(t *testing.T) {
+	eachService(t, webhook.Options{}, func(s *service) {
+		rec := s.receiver(nil)
+		s.create(webhook.Subscription{Name: "x", URL: rec.URL, Topics: []string{"*"}})
+		s.relay()
+		var back atomic.Bool
+		var refused atomic.Int64
+		w := s.hooked(hookdb.Hooks{Before: func(string) error {
+			if !back.Load() {
+				refused.Add(1)
+				return hookdb.ErrCut
+			}
+			return nil
+		}})
+		s.background(w.Run)
+		s.until("it has asked twice", func() bool { return refused.Load() >= 2 })
+		back.Store(true)
+		s.write("t", 1)
+		s.until("it is sent", func() bool { return s.info("x").Done == 1 })
 	})
 }

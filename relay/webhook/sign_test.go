@@ -1,6 +1,8 @@
 package webhook
 
 import (
+	"crypto/ed25519"
+	"encoding/base64"
 	"net/http"
 	"strings"
 	"testing"
@@ -25,6 +27,19 @@ func TestSignatureIsThatOfTheStandardsVector(t *testing.T) {
 	}
 	if h.Get("webhook-id") != vectorID || h.Get("webhook-timestamp") != "1614265330" {
 		t.Errorf("headers %v", h)
+	}
+}
+
+// By the standard library, over what the standard says is signed: id, a full stop, the timestamp, a full stop, the body.
+func TestAnEd25519SignatureIsThatOfTheStandard(t *testing.T) {
+	private := ed25519.NewKeyFromSeed([]byte("the seed of a key has 32 bytes.."))
+	h := http.Header{}
+	Sign(h, vectorID, vectorTime, []byte(vectorBody), mustParse(t, "whsk_"+base64.StdEncoding.EncodeToString(private)))
+	got, _ := strings.CutPrefix(h.Get("webhook-signature"), "v1a,")
+	signature, err := base64.StdEncoding.DecodeString(got)
+	signed := vectorID + ".1614265330." + vectorBody
+	if err != nil || !ed25519.Verify(private.Public().(ed25519.PublicKey), []byte(signed), signature) {
+		t.Errorf("signature %q, %v", h.Get("webhook-signature"), err)
 	}
 }
 

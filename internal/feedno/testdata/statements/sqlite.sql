@@ -1,5 +1,8 @@
 -- highest
-SELECT COALESCE((SELECT feed_seq FROM outbox_feed ORDER BY feed_seq DESC LIMIT 1), 0);
+SELECT COALESCE((SELECT feed_seq FROM outbox_feed ORDER BY feed_seq DESC LIMIT 1), 0),
+       COALESCE((SELECT MAX((SELECT feed_seq FROM outbox_webhook_deliveries WHERE subscription_id = id ORDER BY subscription_id DESC, feed_seq DESC LIMIT 1))
+          FROM outbox_subscriptions), 0),
+       COALESCE((SELECT MAX(feed_seq) FROM outbox_cursors), 0);
 
 -- insertCounter
 INSERT INTO outbox_counters (name) VALUES ('feed') ON CONFLICT (name) DO NOTHING;
