@@ -33,7 +33,7 @@ const (
        COALESCE((SELECT MAX((SELECT feed_seq FROM {webhook_deliveries} WHERE subscription_id = id ORDER BY subscription_id DESC, feed_seq DESC LIMIT 1))
           FROM {subscriptions}), 0),
        COALESCE((SELECT MAX(feed_seq) FROM {cursors}), 0)`
-	raise   = `UPDATE {counters} SET value = ? WHERE name = '` + Counter + `' AND value < ?`
+	raise = `UPDATE {counters} SET value = ? WHERE name = '` + Counter + `' AND value < ?`
 
 	take = `UPDATE {counters} SET value = value + ?, at_ms = {clock} WHERE name = '` + Counter + `'`
 	// By now the transaction's own; and whether there is anybody to make deliveries for.

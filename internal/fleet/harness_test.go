@@ -28,6 +28,7 @@ type fleet struct {
 	handlers []string // of the processes that are started next; see handlersOf
 	attempts int      // of each handler
 	feed     bool     // the outbox has one
+	webhooks bool     // and webhooks
 	patient  bool     // hand-overs wait for late answers
 
 	mu   sync.Mutex // guards all
@@ -105,7 +106,7 @@ func (f *fleet) start() *process {
 	p := &process{name: fmt.Sprintf("relay%d", len(f.all)+1), ended: make(chan struct{})}
 	config, err := json.Marshal(processConfig{
 		Name: p.name, URL: f.url, Dialect: f.dialect, Receiver: f.rc.address, Handlers: f.handlers, Attempts: f.attempts,
-		Feed: f.feed, Patient: f.patient, Options: f.options,
+		Feed: f.feed, Webhooks: f.webhooks, Patient: f.patient, Options: f.options,
 	})
 	if err != nil {
 		f.t.Error(err)

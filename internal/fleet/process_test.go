@@ -31,6 +31,7 @@ type processConfig struct {
 	Handlers []string // in place of a publisher; see handlersOf
 	Attempts int      // of each handler
 	Feed     bool     // the outbox has one
+	Webhooks bool     // it sends what they are owed, too
 	Patient  bool     // hand-overs wait for late answers
 	Options  relay.Options
 }
@@ -88,6 +89,13 @@ func (c *processConfig) run(ctx context.Context) (refused int64, err error) {
 		return 0, err
 	}
 	c.Options.Logger = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	if c.Webhooks {
+		end, failed := c.startWebhooks(ctx, o)
+		if failed != nil {
+			return 0, failed
+		}
+		defer func() { err = errors.Join(err, end()) }()
+	}
 	destination := newPublisher(c.Name, c.Receiver, c.Patient)
 	r, err := relay.New(o, destination, &c.Options)
 	if len(c.Handlers) > 0 {
