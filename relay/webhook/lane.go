@@ -11,11 +11,11 @@ const (
 	// orderedRun is how many deliveries a claim of an ordered subscription takes, to be sent one after the other.
 	orderedRun = 16
 	// carefulRun is the same for one whose every try fails.
-	carefulRun = 8
+	carefulRun = 16
 	// flush is for how long what has ended waits for more of its kind before it is recorded.
 	flush = 100 * time.Millisecond
 	// flushCareful is the same while every try fails.
-	flushCareful = time.Second
+	flushCareful = 2 * time.Second
 	// grace is for how long requests under way may go on once Run's context has ended.
 	grace = 5 * time.Second
 	// lastTries is how often a lane tries to record what has ended once Run's context has.
@@ -30,7 +30,8 @@ type lane struct {
 	nudged chan struct{} // of capacity 1: there is something new
 	ready  chan struct{} // of capacity 1: done has grown
 	slots  chan struct{} // as many as requests at once
-	single bool          // one request at a time: as it was claimed last; before that the careful guess
+	single bool          // what was claimed is sent to its end before more is claimed; before the first claim the careful guess
+	known  bool          // to work: a try was done, and not every one has failed since
 	flush  time.Duration // flush or flushCareful
 	unsure []string      // claims of transactions that may have happened
 	rest   *atomic.Bool  // of the claims since: the endpoint wants to be left alone. Another one when that is recorded
