@@ -31,6 +31,7 @@ func feedRules() []rule {
 		rule{"a named cursor moves from where it is, never back, and only to the head", feedCursor},
 		rule{"of readers of one cursor one gets on", feedCursorRace},
 		rule{"purge waits for active readers of the feed, and for no others", feedPurgeWaits},
+		rule{"purge leaves what is numbered while it is at work", feedPurgeBegun},
 		rule{"purge deletes in the order of the feed", feedPurgeOrder},
 		rule{"what is handed over again keeps its number", feedReplayed},
 		rule{"a dead letter that is in the feed is published again when it is discarded", feedDiscarded},

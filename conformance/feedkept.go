@@ -45,6 +45,32 @@ func feedPurgeWaits(t *env) {
 	}
 }
 
+// The feed is turned on when a purge has just begun, and it reads nothing of it any more.
+func feedPurgeBegun(t *env) {
+	t.write(events("e", 5)...)
+	opts := keeping(relay.OrderTotal)
+	t.drain(t.otherRelay(&receiver{}, opts))
+	t.exec(`UPDATE {events} SET due_ms = 1, settled_ms = 1`)
+	numbered := t.feeding()
+	var once atomic.Bool
+	purging := t.outboxOn(t.hooked(hookdb.Hooks{After: func(query string) error {
+		if strings.Contains(query, "name = 'feed'") && !once.Swap(true) {
+			if err := numbered.Feed().BackFill(t.ctx(), nil); err != nil {
+				t.Errorf("back-fill: %v", err)
+			}
+		}
+		return nil
+	}}), nil)
+	n, err := purging.Purge(t.ctx(), outbox.PurgeOptions{Published: time.Hour})
+	if err != nil || !once.Load() {
+		t.Fatal(err, once.Load())
+	}
+	if n != 0 {
+		t.Errorf("%d purged, and they are in the feed", n)
+	}
+	t.wantDense(t.feed(outbox.Cursor{Epoch: t.head().Epoch}), 1, []string{"e-0", "e-1", "e-2", "e-3", "e-4"})
+}
+
 // What lies behind an event that is too young stays, though it is old enough itself.
 func feedPurgeOrder(t *env) {
 	t.publish(events("e", 5)...)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sqloutbox/sqloutbox/dialect"
 	"github.com/sqloutbox/sqloutbox/internal/rows"
+	"github.com/sqloutbox/sqloutbox/outbox"
 	"github.com/sqloutbox/sqloutbox/relay"
 )
 
@@ -26,7 +27,9 @@ func lockRules() []rule {
 		{"a transaction sees what was committed since it began", readsCommitted},
 		{"a transaction that was rolled back leaves nothing", rollsBack},
 		{"parameters are bound in their order", bindsInOrder},
-	}, inEach("what the host has inserted and not committed is waited for by no relay", lockNoInsert)...)
+	}, slices.Concat(
+		inEach("what the host has inserted and not committed is waited for by no relay", lockNoInsert),
+		inEach("what the host has inserted and not committed is waited for by no feed", lockNoInsertFeed))...)
 }
 
 // soon is long enough for a statement that need not wait, where nothing else keeps the machine.
@@ -173,6 +176,45 @@ func lockNoInsert(t *env, order relay.Order) {
 		t.drain(r)
 		sameIDs(t, "handed over", p.ids(), append(ids, inserted...))
 	}
+}
+
+// The same for what a feed adds: numbers, purge and back-fill lock events that are there, and no others.
+func lockNoInsertFeed(t *env, order relay.Order) {
+	if t.oneWriter() {
+		t.Skip("one writer: a relay waits for whoever writes")
+	}
+	t.write(events("old", 20)...)
+	opts := keeping(order)
+	t.drain(t.otherRelay(&receiver{}, opts))
+	ids := t.write(events("e", 20)...)
+	host := t.begin(t.another())
+	if _, err := t.o.Write(t.ctx(), host, events("host", 2)...); err != nil {
+		t.Fatal(err)
+	}
+	o, p := t.feeding(), &receiver{}
+	for _, step := range []struct {
+		what string
+		do   func() error
+	}{
+		{"published with numbers", func() error {
+			_, err := t.relayOn(o, p, opts).Drain(t.ctx())
+			return err
+		}},
+		{"back-filled", func() error { return o.Feed().BackFill(t.ctx(), nil) }},
+		{"purged", func() error {
+			t.exec(`UPDATE {feed} SET published_ms = 1`)
+			n, err := o.Purge(t.ctx(), outbox.PurgeOptions{Published: time.Hour})
+			if err == nil && n != 40 {
+				err = fmt.Errorf("%d were, want 40", n)
+			}
+			return err
+		}},
+	} {
+		if err := await(t, "what was committed is "+step.what+" while the host's transaction is open", aside(step.do)); err != nil {
+			t.Fatal(step.what, err)
+		}
+	}
+	sameIDs(t, "handed over", p.ids(), ids)
 }
 
 func readThenWrite(t *env) {

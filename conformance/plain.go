@@ -11,6 +11,7 @@ func plainRules() []rule {
 	return append([]rule{
 		{"a plain INSERT of topic and payload needs an id", plainNeedsID},
 		{"a plain INSERT may set due_ms alone", plainDue},
+		{"a plain INSERT of a time that is no whole number is refused, or rounded", plainFraction},
 		{"a plain INSERT can't leave out what is required", plainRequired},
 	}, inEach("a plain INSERT of id, topic and payload is an event", plainIsEvent)...)
 }
@@ -56,6 +57,18 @@ func plainRequired(t *env) {
 			t.exec(`DELETE FROM {events}`)
 		}
 	}
+}
+
+// What is taken must be readable: one row that is not would stop all others.
+func plainFraction(t *env) {
+	want := []string{"now-0", "now-1"}
+	if _, err := t.tryExec(`INSERT INTO {events} (id, topic, payload, due_ms) VALUES (?, ?, ?, 1.5)`, "half", "t", []byte{}); err == nil {
+		want = append([]string{"half"}, want...)
+	}
+	t.write(events("now", 2)...)
+	p := &receiver{}
+	t.drain(t.relay(p, quick(relay.OrderTotal)))
+	equalIDs(t, "handed over", p.ids(), want)
 }
 
 // A delayed event that was never tried holds nobody up, in whichever way it was delayed.

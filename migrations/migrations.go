@@ -2,8 +2,9 @@
 //
 // The files are plain goose migrations, a folder an engine, and run as they are with the goose command:
 //
-//	goose -dir migrations/postgres postgres "$DSN" up
+//	goose -table outbox_migrations -dir migrations/postgres postgres "$DSN" up
 //
+// In goose's own table, goose_db_version, the numbers would be mixed up with those of the host's migrations.
 // Up does the same from Go, with a version table of the outbox's own (outbox_migrations), so that the host's
 // migrations are not touched. Hosts with another tool take the statements from SQL and let Check compare. Within a
 // major version migrations only add, and everything added has a default: old and new programs run side by side.

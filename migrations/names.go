@@ -2,6 +2,7 @@ package migrations
 
 import (
 	"regexp"
+	"strings"
 
 	"github.com/sqloutbox/sqloutbox/internal/sqltext"
 )
@@ -26,13 +27,16 @@ var (
 	anyName   = regexp.MustCompile(`\boutbox_`)
 )
 
+// schemaMark stands for the schema until the prefix is in: a schema's name may begin like a table's.
+const schemaMark = "{schema}"
+
 // rewrite is text for the default names with these names in it.
 func (n names) rewrite(text string) string {
 	if n.schema != "" {
-		text = qualified.ReplaceAllString(text, "${1} "+n.schema+".outbox_")
+		text = qualified.ReplaceAllString(text, "${1} "+schemaMark+".outbox_")
 	}
 	if n.prefix != sqltext.DefaultPrefix {
 		text = anyName.ReplaceAllLiteralString(text, n.prefix)
 	}
-	return text
+	return strings.ReplaceAll(text, schemaMark, n.schema)
 }

@@ -67,7 +67,7 @@ func TestASchemaHoldsEverything(t *testing.T) {
 		if d.Name() != "postgres" {
 			t.Skip("only PostgreSQL has schemas and rights of a role on them")
 		}
-		for _, opts := range []*migrations.Options{{Schema: "Box"}, {Schema: "box2", Prefix: "p_"}} {
+		for _, opts := range []*migrations.Options{{Schema: "Box"}, {Schema: "box2", Prefix: "p_"}, {Schema: "outbox_prod", Prefix: "evt_"}} {
 			if err := migrations.Check(t.Context(), db, d, opts); !errors.Is(err, migrations.ErrSchemaMissing) {
 				t.Errorf("%+v: %v", opts, err)
 			}
@@ -81,7 +81,7 @@ func TestASchemaHoldsEverything(t *testing.T) {
 		if slices.ContainsFunc(all, func(name string) bool { return strings.HasPrefix(name, "public.") }) {
 			t.Errorf("something was made outside of the schemas: %v", all)
 		}
-		outside := one[int](t, db, "SELECT COUNT(*) FROM pg_indexes WHERE schemaname NOT IN ('box', 'box2', 'pg_catalog')")
+		outside := one[int](t, db, "SELECT COUNT(*) FROM pg_indexes WHERE schemaname NOT IN ('box', 'box2', 'outbox_prod', 'pg_catalog')")
 		if outside != 0 {
 			t.Errorf("%d indexes outside of the schemas", outside)
 		}

@@ -79,7 +79,7 @@ func (o *Outbox) checkTables(ctx context.Context, probes []string) error {
 		switch class := o.dialect.Classify(err); {
 		case err == nil:
 		case class == dialect.SchemaMissing, class == dialect.Other && ctx.Err() == nil:
-			return fmt.Errorf("check tables (prefix %q): %w: run migrations.Up with the same prefix: %w", o.opts.Prefix, ErrSchema, err)
+			return fmt.Errorf("check tables (prefix %q): %w: run migrations.Up with the same prefix, or let this user read them: %w", o.opts.Prefix, ErrSchema, err)
 		default:
 			return fmt.Errorf("check tables: %w", err)
 		}

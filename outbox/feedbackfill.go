@@ -17,7 +17,7 @@ const (
 	publishedPage = `SELECT seq, feed_seq FROM {events}{use_pending} WHERE state > 0 AND state < 2 AND seq > ? ORDER BY state, seq LIMIT ?`
 	countBehind   = `SELECT COUNT(*) FROM {events}{use_pending} WHERE state > 0 AND state < 2 AND seq > ?`
 	// By primary key, in its order. Others may number or purge them, or put them back.
-	lockUnnumbered = `SELECT seq, settled_ms FROM {events} WHERE seq IN ({list}) AND state = 1 AND feed_seq = 0 ORDER BY seq{lock}`
+	lockUnnumbered = `SELECT seq, settled_ms FROM {events}{use_key} WHERE seq IN ({list}) AND state = 1 AND feed_seq = 0 ORDER BY seq{lock}`
 	setNumbers     = `{update_events} SET feed_seq = (SELECT f.feed_seq FROM {feed} f WHERE f.seq = {events}.seq)
 WHERE seq IN ({list}) AND state = 1 AND feed_seq = 0`
 

@@ -31,7 +31,7 @@ FROM {subscriptions} WHERE state = 0 OR (state <= 2 AND since_ms + hold_ms > {cl
 	purgeFeed  = `{delete_feed} WHERE feed_seq <= ?`
 
 	// By primary key. A relay may just be putting some of them back.
-	stillPublished = `SELECT seq FROM {events} WHERE seq IN ({list}) AND state = 1{lock}`
+	stillPublished = `SELECT seq FROM {events}{use_key} WHERE seq IN ({list}) AND state = 1{lock}`
 
 	// By primary key. A dead letter that was published before is in the feed: discarded, it is what it was.
 	publishedAgain = `{update_events} SET state = 1, due_ms = {clock}, settled_ms = {clock}, claimed_by = ''

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/sqloutbox/sqloutbox/dialect"
@@ -39,11 +40,14 @@ const (
 //
 // AllTopics stops everything. Only that can be done in relay.OrderTotal, where one paused topic would stop all others
 // behind it: while a relay of that order lives, a single topic is refused with ErrPauseTotal. A topic that is paused
-// already stays so. All topics of a call are paused together, or none.
+// already stays so. A pattern such as "orders.*" is refused. All topics of a call are paused together, or none.
 func (o *Outbox) Pause(ctx context.Context, topics ...string) error {
 	topics, err := pauseTopics(topics)
 	if err != nil {
 		return fmt.Errorf("pause: %w", err)
+	}
+	if i := slices.IndexFunc(topics, func(topic string) bool { return strings.HasSuffix(topic, ".*") }); i >= 0 {
+		return fmt.Errorf("pause: %w: topic %q: a pause is for one topic, or for AllTopics, and not for a pattern", ErrInvalidOptions, topics[i])
 	}
 	single := slices.ContainsFunc(topics, func(topic string) bool { return topic != AllTopics })
 	err = txn.Run(ctx, o.db, o.dialect, func(tx dialect.Tx) error {

@@ -78,6 +78,10 @@ func TestPauseAndResumeRefuseWhatIsNoTopic(t *testing.T) {
 				}
 			}
 		}
+		if err := b.Pause(t.Context(), "ok", "orders.*"); !errors.Is(err, outbox.ErrInvalidOptions) {
+			t.Errorf("a pattern: %v", err)
+		}
+		b.mustResume("orders.*") // of a release that took it
 		b.wantPaused()
 	})
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
@@ -51,7 +50,7 @@ func (o *Outbox) Purge(ctx context.Context, opts PurgeOptions) (int, error) {
 	if err := rows.One(ctx, o.db, o.sql.SQL(purgeBegins), nil, &now, &head); err != nil {
 		return 0, fmt.Errorf("purge: %w", err)
 	}
-	total, kept := 0, int64(math.MaxInt64) // numbers from here on are in a feed
+	total, kept := 0, int64(1) // numbers from here on are in a feed, which may be turned on meanwhile
 	if opts.Published > 0 && head >= 0 {
 		n, first, err := o.Feed().purge(ctx, now-opts.Published.Milliseconds())
 		if total, kept = n, first; err != nil {

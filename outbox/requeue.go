@@ -172,6 +172,7 @@ func (o *Outbox) changeMatching(ctx context.Context, c change, q DeadLetterQuery
 		text, args := q.statement(deadSeqs, after, limit)
 		n, last := 0, after
 		err := txn.Run(ctx, o.db, o.dialect, func(tx dialect.Tx) error {
+			n, last = 0, after
 			seqs, err := rows.Int64s(ctx, tx, o.sql.SQL(text), args...)
 			if err != nil || len(seqs) == 0 {
 				return err

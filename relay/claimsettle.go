@@ -29,7 +29,7 @@ WHERE seq = ? AND claimed_by = ? AND state = 0`
        total_attempts = total_attempts - 1
 WHERE seq IN ({list}) AND claimed_by = ? AND state = 0`
 	// Locked, so that a COMMIT that is still under way is waited for.
-	lockClaimed = `SELECT seq FROM {events} WHERE seq IN ({list}) AND claimed_by = ? AND state = 0{lock}`
+	lockClaimed = `SELECT seq FROM {events}{use_key} WHERE seq IN ({list}) AND claimed_by = ? AND state = 0{lock}`
 )
 
 // recordClaims records outcomes, claim by claim, and answers how many fitted no row.

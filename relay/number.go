@@ -18,7 +18,7 @@ const (
 	// By primary key. Nobody else settles what the relay owns, or the fence rolls all of it back.
 	unnumbered = `SELECT seq, feed_seq FROM {events} WHERE seq IN ({list}) AND state = 0`
 	// Locked, so that a claim that has lapsed burns no number, and locks of events are taken before that of the counter.
-	unnumberedClaimed = `SELECT seq, feed_seq FROM {events} WHERE seq IN ({list}) AND claimed_by = ? AND state = 0{lock}`
+	unnumberedClaimed = `SELECT seq, feed_seq FROM {events}{use_key} WHERE seq IN ({list}) AND claimed_by = ? AND state = 0{lock}`
 
 	// Part of a SET. The number of an event is for good, though its place in the feed may be purged meanwhile.
 	setNumber = `feed_seq = CASE WHEN feed_seq > 0 THEN feed_seq ELSE (SELECT f.feed_seq FROM {feed} f WHERE f.seq = {events}.seq) END`

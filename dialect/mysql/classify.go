@@ -2,6 +2,7 @@ package mysql
 
 import (
 	"errors"
+	"net"
 
 	driver "github.com/go-sql-driver/mysql"
 
@@ -14,6 +15,10 @@ import (
 func (mysql) Classify(err error) dialect.Class {
 	if answer, ok := errors.AsType[*driver.MySQLError](err); ok {
 		return classOfNumber(answer.Number)
+	}
+	// Before the context's errors, since a dial that the DSN's timeout ends shows up as an expired context too.
+	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" {
+		return dialect.Disconnected
 	}
 	if lost.Connection(err, driver.ErrInvalidConn) {
 		return dialect.Disconnected

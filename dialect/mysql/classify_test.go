@@ -1,7 +1,9 @@
 package mysql_test
 
 import (
+	"context"
 	"database/sql/driver"
+	"net"
 	"testing"
 
 	mysqldriver "github.com/go-sql-driver/mysql"
@@ -31,5 +33,21 @@ func TestClassOfEachErrorNumber(t *testing.T) {
 		if got := mysql.New().Classify(err); got != dialect.Disconnected {
 			t.Errorf("%v: %v, want disconnected", err, got)
 		}
+	}
+}
+
+// The DSN's timeout ends a dial by a context of the driver's own, while the caller's goes on.
+func TestADialThatTakesTooLongIsDisconnected(t *testing.T) {
+	mysqldriver.RegisterDialContext("late", func(ctx context.Context, _ string) (net.Conn, error) {
+		<-ctx.Done()
+		return new(net.Dialer).DialContext(ctx, "tcp", "127.0.0.1:1")
+	})
+	db, err := mysql.Open("root@late(nowhere)/test?timeout=10ms")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if err := db.PingContext(t.Context()); mysql.New().Classify(err) != dialect.Disconnected {
+		t.Errorf("%v is of class %v", err, mysql.New().Classify(err))
 	}
 }

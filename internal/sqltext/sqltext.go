@@ -2,7 +2,7 @@
 //
 // A statement stands once, as a constant with "?" placeholders and names in braces: {events}, {leases}, {relays}, {held},
 // {pauses}, {counters}, {inbox}, {handlers}, {deliveries}, {feed}, {cursors}, {subscriptions}, {webhook_deliveries} for the tables; {clock}, {lock}, {lock_skip}, {use_pending},
-// {use_due}, {use_received}, {ignore_id}, {ignore_name}, {ignore_seq}, {ignore_topic}, {count_message}, {update_events},
+// {use_due}, {use_received}, {ignore_id}, {ignore_name}, {ignore_seq}, {ignore_topic}, {count_message}, {use_key}, {update_events},
 // {delete_events}, {delete_inbox}, {update_deliveries}, {delete_deliveries}, {delete_feed}, {use_webhooks_due}, {use_webhooks_order},
 // {update_webhooks}, {delete_webhooks} for what the dialect gives; {list}, {beside}, {aside}
 // or {rows} where a list whose length is known only at run time goes.
@@ -38,6 +38,15 @@ type source struct {
 	list                  int // placeholders for {list}, where that is not the mark
 }
 
+// keyHint is what UpdateByKey says behind the table's name. A SELECT that locks needs it as much.
+func keyHint(d dialect.Dialect, table string) string {
+	hint, ok := strings.CutPrefix(d.UpdateByKey(table), "UPDATE "+table)
+	if !ok {
+		return ""
+	}
+	return hint
+}
+
 // maxBytes is how much a Renderer holds. A relay and an outbox ask for some hundred texts, of some 100 kB together; more
 // come only from lists of many lengths.
 const maxBytes = 1 << 20
@@ -61,6 +70,7 @@ func New(d dialect.Dialect, schema, prefix string) *Renderer {
 		"{use_pending}", d.IndexHint(prefix + "events_pending"),
 		"{use_due}", d.IndexHint(prefix + "events_due"),
 		"{use_received}", d.IndexHint(prefix + "inbox_received"),
+		"{use_key}", keyHint(d, r.Table("events")),
 		"{update_events}", d.UpdateByKey(r.Table("events")),
 		"{delete_events}", d.DeleteByKey(r.Table("events")),
 		"{delete_inbox}", d.DeleteByKey(r.Table("inbox")),
