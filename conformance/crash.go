@@ -20,6 +20,7 @@ func crashRules() []rule {
 	rules = append(rules, inEach("an event that kills its relay is dead after exactly MaxAttempts, and only it is charged", crashCulprit)...)
 	rules = append(rules, inEach("with one attempt the first crash names its culprit", crashOneAttempt)...)
 	rules = append(rules, inEach("of two events that kill their relay each is dead after exactly MaxAttempts, and only they are charged", crashTwo)...)
+	rules = append(rules, inEach("a crash is the first failure of its culprit, from which DeadLetterAfter counts", crashAge)...)
 	rules = append(rules, inEach("a crash that killed no event of its own charges nobody", crashNobody)...)
 	return append(rules, inEach("a relay that comes back to what it had in hand charges nobody", crashOwn)...)
 }
@@ -123,6 +124,16 @@ func crashNothing(t *env) {
 
 // The culprit stands in the middle of a batch. It is handed over exactly MaxAttempts times, each time killing its relay;
 // the others are published, and their attempts say 1.
+func crashAge(t *env, order relay.Order) {
+	t.write(events("e", 1)...)
+	for range 2 {
+		t.dyingRelay(order, 9, &receiver{}, func(relay.Message) bool { return true }).untilDead()
+	}
+	if n := t.number(`SELECT COUNT(*) FROM {events} WHERE first_failed_ms > 0`); n != 1 {
+		t.Errorf("it has not failed yet:%s", describe(t.records()))
+	}
+}
+
 func crashCulprit(t *env, order relay.Order) {
 	const attempts = 3
 	ids := t.write(events("e", 5)...)

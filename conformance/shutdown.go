@@ -3,6 +3,7 @@ package conformance
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/sqloutbox/sqloutbox/relay"
@@ -59,12 +60,17 @@ func shutdownFinishes(t *env, order relay.Order) {
 }
 
 func shutdownCuts(t *env, order relay.Order) {
+	shutdownCut(t, order, context.Context.Err)
+	shutdownCut(t, order, context.Cause) // as net/http answers
+}
+
+func shutdownCut(t *env, order relay.Order, why func(context.Context) error) {
 	t.write(events("e", 1)...)
 	entered := make(chan struct{}, 1)
 	p := &receiver{answer: func(ctx context.Context, _ relay.Message) error {
 		entered <- struct{}{}
 		<-ctx.Done()
-		return ctx.Err()
+		return fmt.Errorf("post: %w", why(ctx))
 	}}
 	opts := quick(order)
 	opts.ShutdownTimeout = 50 * time.Millisecond

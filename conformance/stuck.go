@@ -3,6 +3,7 @@ package conformance
 import (
 	"context"
 	"database/sql"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -21,7 +22,9 @@ func (t *env) tryWriteWith(ctx context.Context, o *outbox.Outbox, m relay.Messag
 }
 
 func stuckRules() []rule {
-	return inEach("a publisher that ignores its context is reported, and its event never handed out twice at once", stuck)
+	return slices.Concat(
+		inEach("a publisher that ignores its context is reported, and its event never handed out twice at once", stuck),
+		inEach("a relay all of whose calls do not return lets others go on", stuckAll))
 }
 
 // stuckWatch is told of calls that do not return.
@@ -74,4 +77,27 @@ func stuck(t *env, order relay.Order) {
 	if most.Load() != 1 {
 		t.Errorf("%d hand-overs at once", most.Load())
 	}
+}
+
+func stuckAll(t *env, order relay.Order) {
+	t.write(outbox.Event{ID: "stuck", Topic: "t", Key: "a"}, outbox.Event{ID: "behind", Topic: "t", Key: "b"})
+	entered, open := make(chan struct{}, 2), make(chan struct{})
+	opts := quick(order)
+	opts.PublishTimeout, opts.Lease = 40*time.Millisecond, time.Second
+	if order != relay.OrderTotal {
+		opts.Concurrency = 1
+	}
+	stop := t.start(t.otherRelay(&receiver{answer: func(context.Context, relay.Message) error {
+		entered <- struct{}{}
+		<-open // whatever the context says
+		return nil
+	}}, opts))
+	await(t, "it hands over", entered)
+	p := &receiver{}
+	other := t.start(t.otherRelay(p, opts))
+	t.eventually("another process has done both", func() bool { return t.number(`SELECT COUNT(*) FROM {events}`) == 0 })
+	close(open)
+	t.mustStop(stop)
+	t.mustStop(other)
+	sameIDs(t, "handed over by the other", p.ids(), []string{"stuck", "behind"})
 }

@@ -142,6 +142,7 @@ func (h *hand) end(c *call, errs []error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if c.givenUp {
+		h.given--
 		h.r.stuck.remove(c.events)
 		h.tell()
 		return

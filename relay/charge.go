@@ -50,6 +50,11 @@ func (r *Relay) unclaim(ctx context.Context, tx dialect.Tx, e *event) (buried bo
 		_, err := rows.Exec(ctx, tx, r.sql.SQL(bury), l.correct, l.correct, errCrashed.Error(), e.msg.Seq)
 		return true, err
 	}
+	if l.crashed {
+		if _, err := rows.Exec(ctx, tx, r.sql.SQL(noteCrash), 0, 0, errCrashed.Error(), e.msg.Seq); err != nil {
+			return false, err
+		}
+	}
 	e.by = l.mark
 	_, err = rows.Exec(ctx, tx, r.sql.SQL(freeClaimed), l.correct, l.correct, l.mark, e.msg.Seq)
 	return false, err

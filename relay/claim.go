@@ -25,6 +25,10 @@ WHERE seq IN ({list}) AND state = 0`
 
 	// A claim that lapsed: attempts are corrected by a number, then it is claimed again like any other.
 	correctAttempts = `{update_events} SET attempts = attempts + ?, total_attempts = total_attempts + ? WHERE seq = ? AND state = 0`
+	// A crash is a failure.
+	noteCrash = `{update_events} SET attempts = attempts + ?, total_attempts = total_attempts + ?,
+       ` + firstFailed + `, last_error = ?
+WHERE seq = ? AND state = 0`
 
 	putOff = `{update_events} SET due_ms = {clock} + ?, claimed_by = '' WHERE seq IN ({list}) AND state = 0`
 )
@@ -148,10 +152,14 @@ func (r *Relay) claimLapsed(ctx context.Context, tx dialect.Tx, c *claim, e *eve
 		_, err := rows.Exec(ctx, tx, r.sql.SQL(bury), l.correct, l.correct, errCrashed.Error(), e.msg.Seq)
 		return err
 	}
-	if l.correct != 0 {
-		if _, err := rows.Exec(ctx, tx, r.sql.SQL(correctAttempts), l.correct, l.correct, e.msg.Seq); err != nil {
-			return err
-		}
+	switch {
+	case l.crashed:
+		_, err = rows.Exec(ctx, tx, r.sql.SQL(noteCrash), l.correct, l.correct, errCrashed.Error(), e.msg.Seq)
+	case l.correct != 0:
+		_, err = rows.Exec(ctx, tx, r.sql.SQL(correctAttempts), l.correct, l.correct, e.msg.Seq)
+	}
+	if err != nil {
+		return err
 	}
 	return r.claimRows(ctx, tx, c, []*event{e}, t)
 }

@@ -67,6 +67,13 @@ func (h *hand) shed(limit time.Duration) {
 	}
 }
 
+// isFull reports whether every call that may be made at once was given up on.
+func (h *hand) isFull() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.full
+}
+
 // slowOnes are the scopes with a call that takes long.
 func (h *hand) slowOnes() map[string]bool {
 	h.mu.Lock()
@@ -85,6 +92,7 @@ func (h *hand) giveUp(limit time.Duration) {
 			continue
 		}
 		c.givenUp = true
+		h.given++
 		delete(h.calls, c)
 		for _, ch := range c.chains {
 			delete(h.slow, ch.scope)
@@ -97,8 +105,9 @@ func (h *hand) giveUp(limit time.Duration) {
 		h.settle(c, outs)
 		given = append(given, c)
 	}
-	if len(given) > 0 && h.r.opts.Order == OrderTotal {
-		h.halt() // nothing may overtake what is stuck
+	if h.given >= h.most { // nobody is left to make calls; in OrderTotal nothing may overtake what is stuck
+		h.full = true
+		h.halt()
 	}
 	h.mu.Unlock()
 	for _, c := range given {

@@ -52,8 +52,8 @@ func (r *Relay) judge(ctx context.Context, e *event, err error, took time.Durati
 	switch {
 	case err == nil:
 		out.verdict = published
-	case errors.Is(err, context.Canceled) && ctx.Err() != nil:
-		out.verdict = untouched // it was the relay that cut it off, not the event's doing
+	case ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.Cause(ctx))):
+		out.verdict = untouched // it was the relay that cut it off, not the event's doing; net/http answers the cause
 	case errors.As(err, &later) && r.opts.Order == OrderTotal: // nothing may overtake it
 		out.verdict, out.wait = unavailable, jitter(r.opts.Poll)
 	case errors.As(err, &later):

@@ -2,6 +2,8 @@ package relay
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"math"
 	"testing"
 	"time"
@@ -21,6 +23,26 @@ func TestAnErrorWhoseMethodsPanicIsAFailure(t *testing.T) {
 	out := r.judge(context.Background(), &event{msg: Message{Attempt: 1}}, typedNil, 0)
 	if out.verdict != failed || errorText(out.err) == "" {
 		t.Errorf("%+v", out)
+	}
+}
+
+// What the relay cuts off is charged to nobody, by whichever name the publisher's library calls it.
+func TestACallThatTheRelayCutOffIsNotCharged(t *testing.T) {
+	r := &Relay{opts: (*Options)(nil).withDefaults(), limit: 1, now: clocks.New()}
+	ctx, cancel := context.WithCancelCause(context.Background())
+	cut := errors.New("cut")
+	e := &event{msg: Message{Attempt: 1}}
+	if out := r.judge(ctx, e, cut, 0); out.verdict != dead {
+		t.Errorf("before it is cut off: %+v", out)
+	}
+	cancel(cut)
+	for _, err := range []error{ctx.Err(), context.Cause(ctx), fmt.Errorf("post: %w", cut)} {
+		if out := r.judge(ctx, e, err, 0); out.verdict != untouched {
+			t.Errorf("%v: %+v", err, out)
+		}
+	}
+	if out := r.judge(ctx, e, errors.New("its own"), 0); out.verdict != dead {
+		t.Errorf("an error of its own: %+v", out)
 	}
 }
 

@@ -121,7 +121,7 @@ func (s *keySource) work(ctx context.Context, tx dialect.Tx, t *turn) (wrote boo
 
 // rest waits while the destination is down. Others may come meanwhile and have their share.
 func (s *keySource) rest(ctx context.Context, d time.Duration) {
-	for end := s.r.now().Mono + d; ctx.Err() == nil && !s.isLost(); {
+	for end := s.r.now().Mono + min(d, longest); ctx.Err() == nil && !s.isLost(); {
 		left := end - s.r.now().Mono
 		if left <= 0 {
 			return

@@ -70,7 +70,10 @@ func (s *session) acquire(ctx context.Context) (left time.Duration, err error) {
 			return err
 		}
 		if row.owner == s.id && row.until > row.now { // an earlier try whose commit had an unknown outcome
-			won = row.token
+			won = row.token // and from here on by this request's clock
+			if err := s.extendOwn(ctx, tx, won); err != nil {
+				return err
+			}
 			return s.readRow(ctx, tx)
 		}
 		if !row.free() {
@@ -168,6 +171,11 @@ func (s *session) renewLease(ctx context.Context, tx dialect.Tx, token int64) er
 	if _, err := s.r.readLocked(ctx, tx, owners.Total); err != nil {
 		return err
 	}
+	return s.extendOwn(ctx, tx, token)
+}
+
+// extendOwn is for an owner that has locked the lease.
+func (s *session) extendOwn(ctx context.Context, tx dialect.Tx, token int64) error {
 	n, err := rows.Exec(ctx, tx, s.r.sql.SQL(extendLease), s.r.opts.Lease.Milliseconds(), owners.Total, s.id, token)
 	if err == nil && n == 0 {
 		err = ErrLeaseLost

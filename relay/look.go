@@ -75,7 +75,7 @@ func (s *session) probeNow(ctx context.Context) (signs, error) {
 	}
 	saw := signs{untilDue(pending, now), untilDue(scheduled, now)}
 	if s.pauses.all() || s.pauses.any() && r.opts.Order == OrderTotal {
-		return signs{never, saw.scheduled}, nil
+		return signs{never, never}, nil // what comes due meanwhile keeps its place, and is promoted with the first look after
 	}
 	if paused.Valid {
 		if err := s.resume(ctx); err != nil {

@@ -81,7 +81,7 @@ func (s *keySource) probeKeys(ctx context.Context) (saw signs, fallen bool, err 
 	switch {
 	case len(s.leaving) > 0, len(s.stale) > 0, len(s.fresh) > 0, len(s.partitions) > had, saw.scheduled <= 0:
 		saw = signs{0, 0}
-	case ready.Valid && !s.pauses.all():
+	case ready.Valid && !s.pauses.all() && len(s.partitions) > len(s.leaving):
 		saw.pending = 0
 	}
 	return saw, false, nil

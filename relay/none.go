@@ -48,7 +48,11 @@ func (s *claimSource) turn(ctx context.Context, t *turn) error {
 		return err
 	}
 	s.r.refuse(refused)
-	return s.lookAround(ctx, t)
+	if err := s.lookAround(ctx, t); err != nil {
+		s.r.log.Warn("look for work failed", "error", err)
+		t.wait = 0 // what was recorded is recorded: the next turn looks
+	}
+	return nil
 }
 
 func (s *claimSource) tryTurn(ctx context.Context, t *turn, id string) (refused int, err error) {

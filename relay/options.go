@@ -164,11 +164,15 @@ func (o *Options) withDefaults() Options {
 	setDefault(&out.PublishTimeout, 30*time.Second)
 	setDefault(&out.ShutdownTimeout, 10*time.Second)
 	setDefault(&out.PurgeEvery, time.Minute)
+	out.PublishTimeout, out.ShutdownTimeout = min(out.PublishTimeout, longest), min(out.ShutdownTimeout, longest)
 	if out.Logger == nil {
 		out.Logger = slog.New(slog.DiscardHandler)
 	}
 	return out
 }
+
+// longest is as good as for ever, and can be added to.
+const longest = 100 * 365 * 24 * time.Hour
 
 func setDefault[T comparable](field *T, value T) {
 	var zero T

@@ -100,6 +100,9 @@ func (r *Relay) work(ctx context.Context, m mode) (int, error) {
 	sum := 0
 	var idle idleWait
 	for {
+		if ctx.Err() != nil && m == forever { // it may have slept
+			return sum, nil
+		}
 		n, over, err := r.oneSession(ctx, m)
 		sum += n
 		switch {

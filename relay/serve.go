@@ -120,7 +120,10 @@ func (s *server) look(ctx, calls context.Context, places int) (begun int, err er
 		return begun, err
 	}
 	begun++
-	<-s.begin(calls, alone, leave)
+	select {
+	case <-s.begin(calls, alone, leave):
+	case <-calls.Done(): // it may not return
+	}
 	return begun, nil
 }
 

@@ -2,6 +2,7 @@ package relay
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 )
@@ -31,7 +32,7 @@ func (s *server) run(calls context.Context, l *left, leave, gaveUp func()) error
 	defer leave()
 	e, err := s.event(calls, l)
 	if err != nil {
-		return err
+		return errors.Join(err, s.back(calls, l))
 	}
 	if e == nil || s.lapsed(l) {
 		return s.back(calls, l)

@@ -39,7 +39,7 @@ func TestStatementsAreHeldInGoldenFiles(t *testing.T) {
 		"unplaced": unplaced, "misfits": misfits,
 		"insertPartitions": rows(insertPartitions, partitionRow), "freePartitions": freePartitions, "takePartitions": takePartitions,
 		"givePartitions": givePartitions, "ownPartitions": ownPartitions,
-		"claimable": claimable, "claimList": claimList, "correctAttempts": correctAttempts, "putOff": putOff,
+		"claimable": claimable, "claimList": claimList, "correctAttempts": correctAttempts, "noteCrash": noteCrash, "putOff": putOff,
 		"extendClaimed": extendClaimed, "claimedDelete": claimedDelete,
 		"claimedKeep": claimedKeep, "claimedFailed": claimedFailed, "claimedDead": claimedDead,
 		"claimedBack": claimedBack, "lockClaimed": lockClaimed, "postpone": postpone, "outstandingAny": outstandingAny,

@@ -7,7 +7,7 @@ import (
 	"github.com/sqloutbox/sqloutbox/dialect"
 )
 
-// errPublisherStuck ends an ownership whose publisher does not return.
+// errPublisherStuck ends a session all of whose calls do not return: what it owns becomes free when its lease is over.
 var errPublisherStuck = fmt.Errorf("give up the lease: %w", ErrStuck)
 
 // total works as the one owner of the outbox, in the order of insertion: one chain, one hand-over at a time. It

@@ -150,7 +150,7 @@ SELECT value, at_ms FROM outbox_counters WHERE name = 'feed_fill' FOR UPDATE;
 SELECT topics FROM outbox_handlers WHERE name = ? FOR UPDATE;
 
 -- lockUnnumbered
-SELECT seq, settled_ms FROM outbox_events WHERE seq IN (?, ?) AND state = 1 AND feed_seq = 0 ORDER BY seq FOR UPDATE;
+SELECT seq, settled_ms FROM outbox_events FORCE INDEX (PRIMARY) WHERE seq IN (?, ?) AND state = 1 AND feed_seq = 0 ORDER BY seq FOR UPDATE;
 
 -- longestDue
 SELECT (SELECT due_ms FROM outbox_events FORCE INDEX (outbox_events_due) WHERE state = 0 ORDER BY due_ms, seq LIMIT 1),
@@ -307,7 +307,7 @@ UPDATE outbox_events FORCE INDEX (PRIMARY) SET feed_seq = (SELECT f.feed_seq FRO
 WHERE seq IN (?, ?) AND state = 1 AND feed_seq = 0;
 
 -- stillPublished
-SELECT seq FROM outbox_events WHERE seq IN (?, ?) AND state = 1 FOR UPDATE;
+SELECT seq FROM outbox_events FORCE INDEX (PRIMARY) WHERE seq IN (?, ?) AND state = 1 FOR UPDATE;
 
 -- touchCursor
 UPDATE outbox_cursors SET seen_ms = (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000), version = version + 1 WHERE name = ?;

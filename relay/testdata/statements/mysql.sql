@@ -217,7 +217,7 @@ UPDATE outbox_events FORCE INDEX (PRIMARY) SET state = 0, due_ms = created_ms WH
 SELECT seq FROM outbox_deliveries WHERE seq = ? AND handler = ? AND state = 0 AND settled_ms = ? FOR UPDATE SKIP LOCKED;
 
 -- lockClaimed
-SELECT seq FROM outbox_events WHERE seq IN (?, ?) AND claimed_by = ? AND state = 0 FOR UPDATE;
+SELECT seq FROM outbox_events FORCE INDEX (PRIMARY) WHERE seq IN (?, ?) AND claimed_by = ? AND state = 0 FOR UPDATE;
 
 -- lockEvent
 SELECT id, topic, event_key, attempts, first_failed_ms, claimed_by FROM outbox_events WHERE seq = ? AND state = 0 FOR UPDATE;
@@ -296,6 +296,11 @@ SELECT MIN(seq) FROM outbox_held WHERE event_key = ?;
 
 -- nextSeq
 SELECT COALESCE(MAX(seq), 0) + 1 FROM outbox_events;
+
+-- noteCrash
+UPDATE outbox_events FORCE INDEX (PRIMARY) SET attempts = attempts + ?, total_attempts = total_attempts + ?,
+       first_failed_ms = CASE WHEN first_failed_ms = 0 THEN (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000) ELSE first_failed_ms END, last_error = ?
+WHERE seq = ? AND state = 0;
 
 -- noteDelivery
 UPDATE outbox_deliveries FORCE INDEX (PRIMARY) SET state = ?, attempts = ?, last_error = ?, due_ms = (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000) + ?, settled_ms = (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000)
@@ -451,7 +456,7 @@ UPDATE outbox_relays SET token = ?, in_hand = '', version = version + 1 WHERE id
 SELECT seq, feed_seq FROM outbox_events WHERE seq IN (?, ?) AND state = 0;
 
 -- unnumberedClaimed
-SELECT seq, feed_seq FROM outbox_events WHERE seq IN (?, ?) AND claimed_by = ? AND state = 0 FOR UPDATE;
+SELECT seq, feed_seq FROM outbox_events FORCE INDEX (PRIMARY) WHERE seq IN (?, ?) AND claimed_by = ? AND state = 0 FOR UPDATE;
 
 -- unplaced
 SELECT seq, id, event_key FROM outbox_events FORCE INDEX (outbox_events_pending) WHERE state <= 0 AND partition_no = -1

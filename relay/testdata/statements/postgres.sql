@@ -297,6 +297,11 @@ SELECT MIN(seq) FROM outbox_held WHERE event_key = $1;
 -- nextSeq
 SELECT COALESCE(MAX(seq), 0) + 1 FROM outbox_events;
 
+-- noteCrash
+UPDATE outbox_events SET attempts = attempts + $1, total_attempts = total_attempts + $2,
+       first_failed_ms = CASE WHEN first_failed_ms = 0 THEN ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT) ELSE first_failed_ms END, last_error = $3
+WHERE seq = $4 AND state = 0;
+
 -- noteDelivery
 UPDATE outbox_deliveries SET state = $1, attempts = $2, last_error = $3, due_ms = ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT) + $4, settled_ms = ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT)
 WHERE seq = $5 AND handler = $6 AND state NOT IN (1, 2, $7);

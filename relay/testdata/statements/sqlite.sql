@@ -297,6 +297,11 @@ SELECT MIN(seq) FROM outbox_held WHERE event_key = ?;
 -- nextSeq
 SELECT COALESCE(MAX(seq), 0) + 1 FROM outbox_events;
 
+-- noteCrash
+UPDATE outbox_events SET attempts = attempts + ?, total_attempts = total_attempts + ?,
+       first_failed_ms = CASE WHEN first_failed_ms = 0 THEN (CAST(unixepoch('subsec') * 1000 AS INTEGER)) ELSE first_failed_ms END, last_error = ?
+WHERE seq = ? AND state = 0;
+
 -- noteDelivery
 UPDATE outbox_deliveries SET state = ?, attempts = ?, last_error = ?, due_ms = (CAST(unixepoch('subsec') * 1000 AS INTEGER)) + ?, settled_ms = (CAST(unixepoch('subsec') * 1000 AS INTEGER))
 WHERE seq = ? AND handler = ? AND state NOT IN (1, 2, ?);
