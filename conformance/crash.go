@@ -126,7 +126,7 @@ func crashNothing(t *env) {
 // the others are published, and their attempts say 1.
 func crashAge(t *env, order relay.Order) {
 	t.write(events("e", 1)...)
-	for range 2 {
+	for range 3 { // a suspect first, then alone, and then it is known
 		t.dyingRelay(order, 9, &receiver{}, func(relay.Message) bool { return true }).untilDead()
 	}
 	if n := t.number(`SELECT COUNT(*) FROM {events} WHERE first_failed_ms > 0`); n != 1 {

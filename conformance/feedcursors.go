@@ -46,7 +46,7 @@ func feedCounterBehind(t *env) {
 	t.publish(events("e", 3)...)
 	t.exec(`INSERT INTO {subscriptions} (id, name, state) VALUES (7, 's', 1), (8, 't', 1)`)
 	for i, remembers := range []string{
-		`INSERT INTO {feed} (feed_seq, seq, published_ms) VALUES (?, 1, 1)`,
+		`INSERT INTO {feed} (feed_seq, seq, published_ms) VALUES (?, 0, 1)`,
 		`INSERT INTO {webhook_deliveries} (subscription_id, feed_seq, seq, state) VALUES (7, ?, 1, 1)`,
 		`INSERT INTO {cursors} (name, feed_seq) VALUES ('c', ?)`,
 	} {
