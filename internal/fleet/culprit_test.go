@@ -36,7 +36,7 @@ func charged(t *testing.T, d *database, order relay.Order, culprits ...int) {
 	})
 	// The lease is long for this test: an owner that loses it alive, on a busy machine, looks like a crash.
 	f := newFleet(t, d.url, rc, relay.Options{
-		Order: order, Lease: racing.Slow * 2 * time.Second, Poll: 20 * time.Millisecond, PollMax: 50 * time.Millisecond,
+		Order: order, Lease: racing.Slow * 4 * time.Second, Poll: 20 * time.Millisecond, PollMax: 50 * time.Millisecond,
 		MaxAttempts: attempts, Backoff: 20 * time.Millisecond, Batch: batch, Retention: time.Hour,
 	})
 	deaths := 0

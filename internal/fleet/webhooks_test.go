@@ -70,7 +70,7 @@ func (e *hookEndpoint) doubles() (n int) {
 }
 
 func TestWebhooksReachEachEndpointWhenTheirProcessesAreKilled(t *testing.T) {
-	const events, step, processes = 200, 10, 3
+	const events, step, processes = 100, 10, 2
 	eachEngine(t, func(t *testing.T, d *database) {
 		o, err := outbox.New(d.DB(), d.Dialect(), &outbox.Options{Feed: true})
 		if err != nil {
@@ -97,10 +97,10 @@ func TestWebhooksReachEachEndpointWhenTheirProcessesAreKilled(t *testing.T) {
 		})
 		f.feed, f.webhooks = true, true
 		f.startAll(processes)
-		stop := f.killSometimes(racing.Slow * 400 * time.Millisecond)
+		stop := f.killSometimes(racing.Slow * time.Second)
 		for range events / step {
 			d.fill(t, step)
-			time.Sleep(racing.Slow * 250 * time.Millisecond) // the host's pace
+			time.Sleep(racing.Slow * 500 * time.Millisecond) // the host's pace
 		}
 		kills := stop()
 		settled := func(name string) bool {
