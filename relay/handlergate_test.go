@@ -45,6 +45,7 @@ func TestOneThatIsToBeAloneIsAlone(t *testing.T) {
 			t.Error("another is in beside the one that is alone")
 		}
 		time.Sleep(3 * time.Second)
+		synctest.Wait()
 		if len(order) != 2 {
 			t.Errorf("%v: want all", order)
 		}
