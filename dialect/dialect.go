@@ -60,7 +60,8 @@ type Dialect interface {
 	// UpdateByKey is how an UPDATE of table begins, up to SET, and DeleteByKey how a DELETE from it begins, up to WHERE,
 	// when its rows are to be reached by primary key alone. "UPDATE table" and "DELETE FROM table" will do where the
 	// planner always chooses the key. On MySQL and MariaDB it may read all of a small table, and then waits for rows that
-	// the host's open transactions have inserted.
+	// the host's open transactions have inserted. What UpdateByKey says behind "UPDATE table" stands behind the table's
+	// name in a SELECT, too, that locks rows by key.
 	UpdateByKey(table string) string
 	DeleteByKey(table string) string
 

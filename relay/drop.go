@@ -67,11 +67,11 @@ func (h *hand) shed(limit time.Duration) {
 	}
 }
 
-// isFull reports whether every call that may be made at once was given up on.
-func (h *hand) isFull() bool {
+// isStuck reports whether nobody is left to make calls: as many as may be made at once do not return.
+func (h *hand) isStuck() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.full
+	return h.given >= h.most
 }
 
 // slowOnes are the scopes with a call that takes long.
@@ -105,8 +105,7 @@ func (h *hand) giveUp(limit time.Duration) {
 		h.settle(c, outs)
 		given = append(given, c)
 	}
-	if h.given >= h.most { // nobody is left to make calls; in OrderTotal nothing may overtake what is stuck
-		h.full = true
+	if h.given >= h.most { // in OrderTotal nothing may overtake what is stuck
 		h.halt()
 	}
 	h.mu.Unlock()

@@ -20,8 +20,7 @@ type hand struct {
 	ready  []*chain // with events, and no call under way
 	calls  map[*call]struct{}
 	active int     // goroutines that make calls
-	given  int     // of these: in calls that were given up on
-	full   bool    // all of them were
+	given  int     // of these: in calls that were given up on, and have not returned
 	done   []ended // since the coordinator looked last
 	count  int     // events not ended
 	low    int     // tell the coordinator when no more than these are left

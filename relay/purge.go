@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/sqloutbox/sqloutbox/dialect"
+	"github.com/sqloutbox/sqloutbox/internal/clocks"
 	"github.com/sqloutbox/sqloutbox/internal/rows"
 	"github.com/sqloutbox/sqloutbox/internal/txn"
 	"github.com/sqloutbox/sqloutbox/outbox"
@@ -19,7 +20,7 @@ func (r *Relay) startPurge(ctx context.Context) (stop func()) {
 	wg.Go(func() {
 		for ctx.Err() == nil {
 			r.purge(ctx)
-			sleep(ctx, jitter(r.opts.PurgeEvery))
+			clocks.Sleep(ctx, jitter(r.opts.PurgeEvery))
 		}
 	})
 	return func() {

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/sqloutbox/sqloutbox/dialect"
+	"github.com/sqloutbox/sqloutbox/internal/clocks"
 	"github.com/sqloutbox/sqloutbox/internal/owners"
 	"github.com/sqloutbox/sqloutbox/internal/rows"
 	"github.com/sqloutbox/sqloutbox/internal/txn"
@@ -54,7 +55,7 @@ func (r *Relay) register(ctx context.Context) (*session, error) {
 		}
 		first[v.id] = v.seen
 		wait := min(jitter(r.opts.Poll), time.Duration(max(v.ms, 1))*time.Millisecond)
-		if sleep(ctx, wait); ctx.Err() != nil {
+		if clocks.Sleep(ctx, wait); ctx.Err() != nil {
 			return nil, err
 		}
 	}

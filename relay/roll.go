@@ -72,7 +72,7 @@ func (r *Relay) roll(ctx context.Context, s *session, src source, most int, m mo
 	x.tick = time.NewTicker(max(min(flushEvery, r.grace()/2, r.opts.Lease/6), time.Millisecond))
 	defer x.tick.Stop()
 	err := x.run(ctx)
-	if err == nil && x.hand.isFull() {
+	if err == nil && x.hand.isStuck() {
 		err = errPublisherStuck
 	}
 	return x.p, err

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sqloutbox/sqloutbox/internal/clocks"
 	"github.com/sqloutbox/sqloutbox/internal/txn"
 )
 
@@ -121,7 +122,7 @@ func (r *Relay) work(ctx context.Context, m mode) (int, error) {
 			return sum, err
 		case err != nil:
 			r.log.Warn("session ended", "error", err)
-			sleep(ctx, idle.afterError())
+			clocks.Sleep(ctx, idle.afterError())
 		case over:
 			return sum, nil
 		default:

@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"github.com/sqloutbox/sqloutbox/internal/clocks"
 )
 
 // server runs deliveries that other processes have left to this one's handlers.
@@ -74,9 +76,9 @@ func (s *server) serve(ctx, calls context.Context) {
 			if ctx.Err() == nil {
 				r.log.Warn("deliveries that other releases have left could not be looked up", "error", err)
 			}
-			sleep(ctx, idle.afterError())
+			clocks.Sleep(ctx, idle.afterError())
 		case n == 0:
-			sleep(ctx, idle.next(r.opts))
+			clocks.Sleep(ctx, idle.next(r.opts))
 		default:
 			idle.reset()
 		}

@@ -19,7 +19,7 @@ SELECT current_setting('server_version_num')::BIGINT,
        pg_is_in_recovery(),
        current_setting('transaction_read_only') = 'on'`
 
-// Check refuses servers that are not PostgreSQL or older than 10, standbys, and sessions that are read-only.
+// Check refuses servers that are not PostgreSQL or older than 11, standbys, and sessions that are read-only.
 func (p postgres) Check(ctx context.Context, db *sql.DB) error {
 	kind, text, err := server.Identify(ctx, db, p.Classify)
 	if err != nil {

@@ -14,21 +14,12 @@ import (
 
 // A try leaves no connection behind: a peer that accepts and says nothing would have all of this process's in the end.
 func TestATryThatTimesOutLeavesNoConnection(t *testing.T) {
-	l, e := unaccepting(t)
 	ended := make(chan struct{})
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer c.Close()
-				io.Copy(io.Discard, c) // until the client is gone
-				ended <- struct{}{}
-			}()
-		}
-	}()
+	e := raw(t, func(c net.Conn) {
+		io.Copy(io.Discard, c) // until the client is gone
+		ended <- struct{}{}
+	}).within(shortly)
+	e.url = strings.Replace(e.url, "http:", "https:", 1)
 	opts := e.opts.withDefaults()
 	c := newClient(&opts)
 	defer c.close()

@@ -5,17 +5,19 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/sqloutbox/sqloutbox/internal/clocks"
 )
 
 const (
 	// orderedRun is how many deliveries a claim of an ordered subscription takes, to be sent one after the other.
 	orderedRun = 16
 	// carefulRun is the same for one whose every try fails.
-	carefulRun = 16
+	carefulRun = 8
 	// flush is for how long what has ended waits for more of its kind before it is recorded.
 	flush = 100 * time.Millisecond
 	// flushCareful is the same while every try fails.
-	flushCareful = 2 * time.Second
+	flushCareful = time.Second
 	// grace is for how long requests under way may go on once Run's context has ended.
 	grace = 5 * time.Second
 	// lastTries is how often a lane tries to record what has ended once Run's context has.
@@ -30,8 +32,7 @@ type lane struct {
 	nudged chan struct{} // of capacity 1: there is something new
 	ready  chan struct{} // of capacity 1: done has grown
 	slots  chan struct{} // as many as requests at once
-	single bool          // what was claimed is sent to its end before more is claimed; before the first claim the careful guess
-	known  bool          // to work: a try was done, and not every one has failed since
+	single bool          // one request at a time: as it was claimed last; before that the careful guess
 	flush  time.Duration // flush or flushCareful
 	unsure []string      // claims of transactions that may have happened
 	rest   *atomic.Bool  // of the claims since: the endpoint wants to be left alone. Another one when that is recorded
@@ -79,7 +80,7 @@ func (l *lane) run(ctx context.Context) {
 					l.w.ended(l, true)
 					return // claims lapse
 				}
-				pause(ctx, min(time.Second, time.Duration(failed*failed)*10*time.Millisecond)) // and then the last tries, at once
+				clocks.Sleep(ctx, min(time.Second, time.Duration(failed*failed)*10*time.Millisecond)) // and then the last tries, at once
 				continue
 			}
 			failed, inHand = 0, t.left+len(t.claimed)
@@ -175,14 +176,4 @@ func (l *lane) end(o outcome) {
 		l.first = time.Now()
 	}
 	signal(l.ready)
-}
-
-// pause waits for d, or until ctx ends.
-func pause(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
-	}
 }

@@ -1,9 +1,6 @@
 package webhook
 
-import (
-	"strings"
-	"testing"
-)
+import "testing"
 
 // How many deliveries are claimed, by what is known of the endpoint and what is in hand.
 func TestRoomForMore(t *testing.T) {
@@ -20,7 +17,6 @@ func TestRoomForMore(t *testing.T) {
 	}
 	healthy, ordered := endpointRow{active: true}, endpointRow{active: true, ordered: true}
 	failing, paused, resting := endpointRow{active: true, failures: 9}, endpointRow{}, endpointRow{active: true, rest: 2, now: 1}
-	const unknown = "nothing is known of it"
 	for _, c := range []struct {
 		what string
 		row  endpointRow
@@ -28,10 +24,6 @@ func TestRoomForMore(t *testing.T) {
 		want int
 	}{
 		{"healthy", healthy, turn{open: true}, 8},
-		{unknown, healthy, turn{open: true}, manyFailures},
-		{unknown + ", some in hand", healthy, turn{open: true, left: 1}, 0},
-		{unknown + ", and it has just worked", healthy, turn{open: true, left: 1, fitted: outcomes(done, 1, false)}, 7},
-		{unknown + ", and it is ordered", ordered, turn{open: true}, orderedRun},
 		{"healthy, some in hand", healthy, turn{open: true, left: 3}, 5},
 		{"healthy, but nothing is to be claimed", healthy, turn{}, 0},
 		{"ordered", ordered, turn{open: true}, orderedRun},
@@ -46,8 +38,7 @@ func TestRoomForMore(t *testing.T) {
 		{"gone", healthy, turn{open: true, fitted: outcomes(gone, 1, false)}, 0},
 	} {
 		l := newLane(&Webhooks{opts: opts}, 1)
-		l.known = !strings.HasPrefix(c.what, unknown)
-		l.know(&c.t, &c.row)
+		l.single = c.row.ordered || c.t.careful(&c.row)
 		if got := l.room(&c.t, &c.row); got != c.want {
 			t.Errorf("%s: room for %d, want %d", c.what, got, c.want)
 		}

@@ -8,8 +8,9 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/sqloutbox/sqloutbox/dialect"
+	"github.com/sqloutbox/sqloutbox/internal/clocks"
 	"github.com/sqloutbox/sqloutbox/internal/rows"
+	"github.com/sqloutbox/sqloutbox/internal/startup"
 )
 
 // What there is to do, for all subscriptions at once: when something of each is due. That of an ordered one is its lowest
@@ -32,7 +33,11 @@ func (w *Webhooks) Run(ctx context.Context) error {
 		return fmt.Errorf("run webhooks: %w", ErrRunning)
 	}
 	defer w.running.Unlock()
-	if err := w.awaitDatabase(ctx); err != nil {
+	err := startup.Check(ctx, w.o, w.opts.Lease, func(away error) {
+		w.log.Warn("the database is away", "error", away)
+		clocks.Sleep(ctx, w.opts.Poll)
+	})
+	if err != nil {
 		return fmt.Errorf("run webhooks: %w", err)
 	}
 	w.group.Go(func() { w.sweepAlways(ctx) })
@@ -40,24 +45,6 @@ func (w *Webhooks) Run(ctx context.Context) error {
 	w.group.Wait()
 	w.client.close()
 	return nil
-}
-
-// awaitDatabase makes the start-up check, waiting for a database that is away.
-func (w *Webhooks) awaitDatabase(ctx context.Context) error {
-	for {
-		check, cancel := context.WithTimeout(ctx, w.opts.Lease)
-		err := w.o.Check(check)
-		away := check.Err() != nil
-		cancel()
-		if err == nil || ctx.Err() != nil {
-			return nil
-		}
-		if c := w.o.Dialect().Classify(err); !away && (!c.Retryable() || c == dialect.ReadOnly) {
-			return err
-		}
-		w.log.Warn("the database is away", "error", err)
-		pause(ctx, w.opts.Poll)
-	}
 }
 
 // look nudges the lanes that have something to do, again and again.
@@ -73,7 +60,7 @@ func (w *Webhooks) look(ctx context.Context) {
 		for _, id := range due {
 			w.nudge(ctx, id)
 		}
-		pause(ctx, min(took, w.opts.Poll)) // half of the time at most, however often it is woken
+		clocks.Sleep(ctx, min(took, w.opts.Poll)) // half of the time at most, however often it is woken
 		timer := time.NewTimer(next)
 		select {
 		case <-ctx.Done():

@@ -93,7 +93,7 @@ func (l *lane) send(ctx, sending context.Context, claimed []*delivery) {
 func (l *lane) sendOneByOne(ctx, sending context.Context, claimed []*delivery, careful bool) {
 	for _, d := range claimed {
 		if careful {
-			pause(ctx, l.w.opts.Careful)
+			clocks.Sleep(ctx, l.w.opts.Careful)
 		}
 		o := l.attempt(ctx, sending, d)
 		careful = careful && (o.untouched || o.j.verdict != done)

@@ -144,19 +144,13 @@ func switched(t *testing.T) endpoint {
 
 // silent accepts no connection: the kernel does, and nobody reads.
 func silent(t *testing.T) endpoint {
-	_, e := unaccepting(t)
-	return e
-}
-
-func unaccepting(t *testing.T) (net.Listener, endpoint) {
-	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { l.Close() })
 	e := endpoint{"https://" + l.Addr().String(), Options{AllowPrivate: true}}
-	return l, e.within(shortly)
+	return e.within(shortly)
 }
 
 // unreachable answers no SYN: the kernel's queue of connections that nobody accepts is full.

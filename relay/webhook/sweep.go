@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sqloutbox/sqloutbox/dialect"
+	"github.com/sqloutbox/sqloutbox/internal/clocks"
 	"github.com/sqloutbox/sqloutbox/internal/fanout"
 	"github.com/sqloutbox/sqloutbox/internal/rows"
 )
@@ -50,7 +51,7 @@ func (w *Webhooks) sweepAlways(ctx context.Context) {
 		if _, err := w.Sweep(ctx); err != nil && ctx.Err() == nil {
 			w.log.Warn("sweep failed", "error", err)
 		}
-		pause(ctx, sweepEvery/2+rand.N(sweepEvery))
+		clocks.Sleep(ctx, sweepEvery/2+rand.N(sweepEvery))
 	}
 }
 
@@ -144,7 +145,7 @@ func (w *Webhooks) inSteps(ctx context.Context, find, change string, still func(
 			return total + n, err
 		}
 		total += n
-		pause(ctx, 5*time.Millisecond) // lets others in
+		clocks.Sleep(ctx, 5*time.Millisecond) // lets others in
 		if ctx.Err() != nil {
 			return total, ctx.Err()
 		}

@@ -105,7 +105,7 @@ func (l *lane) tryTurn(ctx context.Context, tx dialect.Tx, t *turn, c *claim) er
 	}
 	c.to = row
 	c.careful = t.careful(row)
-	if l.know(t, row); c.careful {
+	if l.single, l.flush = row.ordered || c.careful, flush; c.careful {
 		l.flush = flushCareful
 	}
 	if room := l.room(t, row); room > 0 {
@@ -114,12 +114,6 @@ func (l *lane) tryTurn(ctx context.Context, tx dialect.Tx, t *turn, c *claim) er
 		}
 	}
 	return l.recordEndpoint(ctx, tx, t, row) // last of all, since workers of other processes do it too
-}
-
-// know goes by what has just come of tries.
-func (l *lane) know(t *turn, row *endpointRow) {
-	l.known = l.known && !t.careful(row) || t.works(row)
-	l.single, l.flush = row.ordered || !l.known, flush
 }
 
 // room is how many deliveries may be claimed.
@@ -133,10 +127,8 @@ func (l *lane) room(t *turn, row *endpointRow) int {
 		return 0
 	case row.ordered:
 		return orderedRun
-	case t.careful(row):
-		return carefulRun
 	}
-	return manyFailures // and then it is known what it does with them
+	return carefulRun
 }
 
 // careful reports whether every try of late has failed, enough of them to believe that the next one will.
@@ -159,12 +151,6 @@ func (t *turn) fared(row *endpointRow) (works bool, failures, rest int64) {
 		}
 	}
 	return works, failures, rest
-}
-
-// works reports whether a try was just done.
-func (t *turn) works(row *endpointRow) bool {
-	works, _, _ := t.fared(row)
-	return works
 }
 
 // leaveAlone reports whether the endpoint has just asked for it, for a while or for good.
