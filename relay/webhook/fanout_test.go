@@ -19,7 +19,8 @@ import (
 )
 
 // fanOutEvents is how many events each of fifty endpoints is owed. OUTBOX_TEST_FANOUT=2000 is the whole of it.
-func fanOutEvents(t *testing.T) int {
+func fanOutEvents(t testing.TB) int {
+	t.Helper()
 	text := os.Getenv("OUTBOX_TEST_FANOUT")
 	if text == "" {
 		return 40
@@ -50,6 +51,16 @@ func (e *site) owed(events int) int64 {
 		return int64(events / 10)
 	}
 	return int64(events)
+}
+
+// well is whether it answers as it should, at once or slowly.
+func (e *site) well() bool { return e.kind == "healthy" || e.kind == "slow" }
+
+// count is how many events have arrived, and when the last one did.
+func (e *site) count() (n int, last time.Time) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return len(e.times), e.when
 }
 
 func (e *site) arrived(position int) {
@@ -106,15 +117,14 @@ func TestHealthyEndpointsGetAllWhateverTheOthersDo(t *testing.T) {
 			s.write("few", 2)
 			s.write("most", 18)
 		}
-		healthy := func(e *site) bool { return e.kind == "healthy" || e.kind == "slow" }
 		s.untilAll(sites, func(name string, e *site, i webhook.Info) bool {
-			return i.Done == e.owed(events) || !healthy(e) && i.Done+i.Dead == e.owed(events)
+			return i.Done == e.owed(events) || !e.well() && i.Done+i.Dead == e.owed(events)
 		})
 		end()
 		for n, e := range sites {
 			name := fmt.Sprintf("%s %02d", e.kind, n)
 			i := s.info(name)
-			if !healthy(e) {
+			if !e.well() {
 				if i.Dead != e.owed(events) {
 					s.Errorf("%s: %+v, want all dead", name, i)
 				}
@@ -131,14 +141,25 @@ func TestHealthyEndpointsGetAllWhateverTheOthersDo(t *testing.T) {
 
 func lastArrival(sites []*site) (last time.Time) {
 	for _, e := range sites {
-		if (e.kind == "healthy" || e.kind == "slow") && e.when.After(last) {
+		if e.well() && e.when.After(last) {
 			last = e.when
 		}
 	}
 	return last
 }
 
-func (s *service) sites() (sites []*site) {
+// sites opens fifty.
+func (s *service) sites() []*site {
+	s.Helper()
+	all := fiftySites()
+	for n, e := range all {
+		s.Cleanup(s.open(e, fmt.Sprintf("%s %02d", e.kind, n)))
+	}
+	return all
+}
+
+// fiftySites are forty healthy ones, five slow ones, and five that never answer well.
+func fiftySites() (sites []*site) {
 	for n := range 50 {
 		e := &site{kind: "healthy", ordered: n%3 == 0}
 		switch n % 10 {
@@ -148,7 +169,6 @@ func (s *service) sites() (sites []*site) {
 			e.kind = [...]string{"failing", "hanging", "resetting", "refusing", "failing"}[n/10]
 			e.ordered = e.ordered && e.kind != "hanging" // else it takes events × time-out
 		}
-		s.open(e, fmt.Sprintf("%s %02d", e.kind, n))
 		sites = append(sites, e)
 	}
 	return sites
@@ -158,11 +178,10 @@ func (s *service) sites() (sites []*site) {
 const nobody = "http://127.0.0.1:1"
 
 // open starts an endpoint and subscribes it.
-func (s *service) open(e *site, name string) {
+func (s *service) open(e *site, name string) (end func()) {
 	s.Helper()
 	e.times = make(map[int]int)
 	server := httptest.NewServer(e)
-	s.Cleanup(server.Close)
 	url := server.URL
 	if e.kind == "refusing" {
 		url = nobody
@@ -172,6 +191,7 @@ func (s *service) open(e *site, name string) {
 		topics = []string{"few"}
 	}
 	s.create(webhook.Subscription{Name: name, URL: url, Topics: topics, Ordered: e.ordered})
+	return server.Close
 }
 
 // restarting runs n workers, each stopped and started again after a random while, until end is called.

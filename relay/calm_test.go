@@ -1,0 +1,95 @@
+package relay_test
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/sqloutbox/sqloutbox/internal/engines"
+	"github.com/sqloutbox/sqloutbox/internal/hookdb"
+	"github.com/sqloutbox/sqloutbox/outbox"
+	"github.com/sqloutbox/sqloutbox/relay"
+)
+
+// Something is due that this relay may not hand on. It must not ask for it again and again: with a poll of an hour, all that
+// it sends is its start. A relay that does not wait sends thousands of statements meanwhile.
+func TestARelayThatMayNotHandOnIsCalm(t *testing.T) {
+	orders := []relay.Order{relay.OrderTotal, relay.OrderPerKey, relay.OrderNone}
+	engines.Each(t, func(t *testing.T, e *engines.Engine) {
+		for _, order := range orders {
+			t.Run("all is paused, "+order.String(), func(t *testing.T) {
+				o := newOutbox(t, e)
+				write(t, o, outbox.Event{Topic: "t", Key: "k"}, outbox.Event{Topic: "t", Key: "later", Delay: 50 * time.Millisecond})
+				if err := o.Pause(t.Context(), outbox.AllTopics); err != nil {
+					t.Fatal(err)
+				}
+				calm(t, o, order)
+			})
+		}
+		t.Run("every partition is another's", func(t *testing.T) {
+			o := newOutbox(t, e)
+			write(t, o, outbox.Event{Topic: "t", Key: "k"})
+			hold(t, o)
+			const plain = `INSERT INTO outbox_events (id, topic, event_key, payload) VALUES ('1', 't', 'k', '')` // it has no partition yet
+			if _, err := o.DB().Exec(plain); err != nil {
+				t.Fatal(err)
+			}
+			calm(t, o, relay.OrderPerKey)
+		})
+	})
+}
+
+// calm runs a relay for half a second.
+func calm(t *testing.T, o *outbox.Outbox, order relay.Order) {
+	t.Helper()
+	var sent atomic.Int64
+	db := hookdb.Open(o.DB(), hookdb.Hooks{Before: func(string) error { sent.Add(1); return nil }})
+	defer db.Close()
+	on, err := outbox.New(db, o.Dialect(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := relay.New(on, relay.PublisherFunc(func(_ context.Context, m relay.Message) error {
+		t.Errorf("%s was handed on", m.ID)
+		return nil
+	}), &relay.Options{Order: order, Lease: time.Hour, Poll: time.Hour, PollMax: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithTimeout(t.Context(), 500*time.Millisecond)
+	defer stop()
+	if err := r.Run(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if n := sent.Load(); n > 100 {
+		t.Errorf("%d statements", n)
+	}
+}
+
+// hold has a relay take every partition, and begin a hand-over that lasts until the test ends.
+func hold(t *testing.T, o *outbox.Outbox) {
+	t.Helper()
+	ctx, stop := context.WithCancel(context.Background())
+	begun, over := make(chan struct{}), make(chan error, 1)
+	first := true
+	r, err := relay.New(o, relay.PublisherFunc(func(context.Context, relay.Message) error {
+		if first { // of its key
+			first = false
+			close(begun)
+			<-ctx.Done()
+		}
+		return nil
+	}), &relay.Options{Order: relay.OrderPerKey, Lease: time.Hour, PublishTimeout: 30 * time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() { over <- r.Run(ctx) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-over; err != nil {
+			t.Error(err)
+		}
+	})
+	<-begun
+}
