@@ -10,7 +10,7 @@ import (
 // ones, which are filled up again between the rounds.
 func backlogScenarios() []Scenario {
 	return []Scenario{{
-		Name: "backlog", Title: "Draining the head of a backlog, by its size", Metric: "rate", Unit: "events/s",
+		Name: "backlog", Title: "Draining the head of a backlog, by its size", Metric: "rate", Unit: "events/s", Times: 3,
 		Entrants: func(engine string, s Sizes) []Entrant {
 			var all []Entrant
 			for _, size := range s.Backlog {
@@ -36,5 +36,13 @@ func head(ctx context.Context, l *Lane) (Values, error) {
 		return nil, err
 	}
 	l.next += n
-	return drained(ctx, l, &contest.Sink{Want: l.next, Until: n}, contest.Tuning{})
+	before, err := l.System.Left(ctx)
+	if err != nil {
+		return nil, err
+	}
+	v, err := drained(ctx, l, &contest.Sink{Want: l.next, Until: n}, contest.Tuning{})
+	if err != nil {
+		return nil, err
+	}
+	return v, check(ctx, l, before, v)
 }

@@ -74,7 +74,8 @@ func beChild(text string, out *bufio.Writer) (last, error) {
 	}
 	defer s.Close()
 	numbers := make(chan uint64, 1<<16)
-	sink := (&contest.Sink{Want: o.Want, Work: o.Work, Seen: func(i int, _ time.Time) { numbers <- uint64(i) }}).Ready()
+	sink := (&contest.Sink{Want: o.Want, Work: o.Work, Seen: func(i int, _ time.Time) { numbers <- uint64(i) },
+		Again: func(i int) { numbers <- uint64(i) }}).Ready()
 	stop, err := s.Start(ctx, sink, o.Tuning)
 	if err != nil {
 		return last{}, err

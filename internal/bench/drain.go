@@ -32,20 +32,33 @@ type drainPlan struct {
 	n, size int
 	keys    int // 0: as usual
 	work    time.Duration
+	limit   time.Duration // 0: as usual
 	tuning  contest.Tuning
 }
 
-// drainAll fills an empty table and drains it.
+// drainAll fills an empty table and drains it. Whoever was cut off before gets no more events than it will come to.
 func drainAll(ctx context.Context, l *Lane, d drainPlan) (Values, error) {
 	if err := l.System.Clear(ctx); err != nil {
 		return nil, err
 	}
+	whole := d
+	if n := l.enough[whole]; n > 0 {
+		d.n = min(d.n, n)
+	}
 	if err := fill(ctx, l, 0, d.n, d.size, d.keys); err != nil {
 		return nil, err
 	}
+	sizes := l.Sizes
+	if d.limit > 0 {
+		l.Sizes.Limit = d.limit
+	}
+	defer func() { l.Sizes = sizes }()
 	v, err := drained(ctx, l, &contest.Sink{Want: d.n, Work: d.work}, d.tuning)
 	if err != nil {
 		return nil, err
+	}
+	if v["cut"] > 0 && l.enough[whole] == 0 {
+		l.enough[whole] = max(10*l.Sizes.Batch, int(1.5*v["rate"]*l.Sizes.Limit.Seconds()))
 	}
 	return v, check(ctx, l, d.n, v)
 }

@@ -23,7 +23,7 @@ func (r *runner) lane(ctx context.Context, e *Entrant) (*Lane, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open: %w", err), p.Close())
 	}
-	l := &Lane{Place: p, System: s, Sizes: r.Sizes, who: e.Who}
+	l := &Lane{Place: p, System: s, Sizes: r.Sizes, who: e.Who, enough: make(map[drainPlan]int)}
 	if e.Prepare == nil {
 		r.lanes[e.Who.Name] = l
 		return l, nil

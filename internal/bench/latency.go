@@ -30,6 +30,10 @@ func latency(ctx context.Context, l *Lane) (Values, error) {
 		return nil, err
 	}
 	n := max(1, int(l.Sizes.RateFor.Seconds()*float64(l.Sizes.Rate)))
+	commit, err := oneCommit(ctx, l)
+	if err != nil {
+		return nil, err
+	}
 	start := time.Now()
 	at := times{make([]atomic.Int64, n), make([]atomic.Int64, n), make([]atomic.Int64, n)}
 	sink := (&contest.Sink{Want: n, Seen: func(i int, t time.Time) { at.published[i].Store(int64(t.Sub(start))) }}).Ready()
@@ -66,8 +70,28 @@ func latency(ctx context.Context, l *Lane) (Values, error) {
 		writes = append(writes, float64(at.committed[i].Load()-at.begun[i].Load())/1e6)
 	}
 	v["p50"], v["p99"], v["p99.9"] = Quantile(waits, 0.5), Quantile(waits, 0.99), Quantile(waits, 0.999)
-	v["write p50"] = Quantile(writes, 0.5)
+	v["write p50"], v["commit p50"] = Quantile(writes, 0.5), commit
 	return v, nil
+}
+
+// oneCommit is what the COMMIT of a single row takes here and now, in ms, while nothing else goes on: the median of some.
+func oneCommit(ctx context.Context, l *Lane) (float64, error) {
+	var all []float64
+	for range max(5, l.Sizes.Writes/10) {
+		tx, err := l.Place.DB.BeginTx(ctx, nil)
+		if err != nil {
+			return 0, err
+		}
+		if _, err := tx.ExecContext(ctx, contest.Order); err != nil {
+			return 0, errors.Join(err, tx.Rollback())
+		}
+		begin := time.Now()
+		if err := tx.Commit(); err != nil {
+			return 0, err
+		}
+		all = append(all, time.Since(begin).Seconds()*1000)
+	}
+	return Median(all), nil
 }
 
 // write commits n events at the rate, each in a transaction of its own.

@@ -62,7 +62,7 @@ func versions() []Version {
 		v := Version{Name: c.Name, Kind: string(c.Kind), Module: c.Module, Version: of[c.Module], Settings: c.Settings,
 			Lacks: c.Lacks, Engines: c.Engines}
 		if c.Module == "" {
-			v.Version = "this tree"
+			v.Version = thisTree()
 		}
 		out = append(out, v)
 	}

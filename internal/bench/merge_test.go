@@ -13,10 +13,12 @@ func TestMergeReplacesWhatWasMeasuredAgain(t *testing.T) {
 	before := &Results{
 		Took: time.Minute, Engines: []EngineInfo{{Name: "sqlite", Version: "1"}, {Name: "mysql", Version: "1"}},
 		Series: []Series{series("sqlite", "drain", "a", 1), series("sqlite", "drain", "gone", 1), series("sqlite", "slow", "a", 1), series("mysql", "drain", "a", 1)},
+		Parts:  []Part{{Engine: "sqlite", Scenario: "drain", Load: "1"}, {Engine: "sqlite", Scenario: "slow", Load: "1"}},
 		Notes:  []string{"sqlite, drain, b: it failed", "sqlite, slow, b: it failed"},
 	}
 	run := &Results{
-		Took: time.Second, Engines: []EngineInfo{{Name: "sqlite", Version: "2"}, {Name: "postgres", Version: "2"}},
+		Took: time.Second, Engines: []EngineInfo{{Name: "sqlite", Version: "1"}, {Name: "postgres", Version: "2"}},
+		Parts:  []Part{{Engine: "sqlite", Scenario: "drain", Load: "2"}},
 		Series: []Series{series("sqlite", "drain", "a", 2), series("postgres", "drain", "a", 2)},
 		Notes:  []string{"postgres, drain, b: it failed"},
 	}
@@ -25,7 +27,8 @@ func TestMergeReplacesWhatWasMeasuredAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := &Results{
-		Took: 61 * time.Second, Engines: []EngineInfo{{Name: "sqlite", Version: "2"}, {Name: "mysql", Version: "1"}, {Name: "postgres", Version: "2"}},
+		Took: 61 * time.Second, Engines: []EngineInfo{{Name: "sqlite", Version: "1"}, {Name: "mysql", Version: "1"}, {Name: "postgres", Version: "2"}},
+		Parts:  []Part{{Engine: "sqlite", Scenario: "slow", Load: "1"}, {Engine: "sqlite", Scenario: "drain", Load: "2"}},
 		Series: []Series{series("sqlite", "slow", "a", 1), series("mysql", "drain", "a", 1), series("sqlite", "drain", "a", 2), series("postgres", "drain", "a", 2)},
 		Notes:  []string{"sqlite, slow, b: it failed", "postgres, drain, b: it failed"},
 	}
@@ -39,8 +42,9 @@ func TestMergeRefusesOtherCircumstances(t *testing.T) {
 		"machine":     {Machine: Machine{CPUs: 3}},
 		"sizes":       {Sizes: Sizes{Batch: 3}},
 		"contestants": {Contestants: []Version{{Name: "a", Version: "v2"}}},
+		"engine":      {Engines: []EngineInfo{{Name: "sqlite", Version: "2"}}},
 	} {
-		if _, err := Merge(&Results{}, run); err == nil {
+		if _, err := Merge(&Results{Engines: []EngineInfo{{Name: "sqlite", Version: "1"}}}, run); err == nil {
 			t.Errorf("another %s is not refused", name)
 		}
 	}

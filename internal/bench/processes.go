@@ -14,7 +14,7 @@ import (
 func processScenarios() []Scenario {
 	return []Scenario{{
 		Name: "processes", Title: "Draining where a publish takes 1 ms, one at a time in each relay process, by processes",
-		Metric: "rate", Unit: "events/s", Children: true,
+		Metric: "rate", Unit: "events/s",
 		Entrants: func(engine string, s Sizes) []Entrant {
 			var all []Entrant
 			for _, n := range s.Processes {

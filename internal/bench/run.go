@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -21,14 +22,19 @@ type Config struct {
 	Sizes     Sizes
 	Only      func(contest string) bool // contestants; nil: all
 	Log       io.Writer
+	// Adding is what the results are to be merged with; nil: nothing. What doesn't fit together is refused before it is run.
+	Adding *Results
 	// Done is told after each scenario, so that a long run that is broken off has led to something. Its error ends the run.
 	Done func(*Results) error // nil: nobody
 }
 
 // Run takes the turns: engine by engine, scenario by scenario, and in each round one entrant after the other. What fails
-// is noted and left out; an error is one of the whole run.
+// is noted, and has fewer rounds than planned; an error is one of the whole run.
 func Run(ctx context.Context, c Config) (*Results, error) {
 	r := &runner{Config: c, out: &Results{Begun: time.Now(), Machine: machine(), Sizes: c.Sizes, Contestants: versions()}}
+	if err := r.fits(); err != nil {
+		return nil, err
+	}
 	for _, name := range c.Engines {
 		if err := r.engine(ctx, name); err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
@@ -53,6 +59,9 @@ func (r *runner) engine(ctx context.Context, name string) (err error) {
 		return err
 	}
 	r.out.Engines = append(r.out.Engines, info)
+	if err := r.fits(); err != nil {
+		return err
+	}
 	r.lanes = make(map[string]*Lane)
 	defer func() {
 		for _, l := range r.lanes {
@@ -60,21 +69,31 @@ func (r *runner) engine(ctx context.Context, name string) (err error) {
 		}
 	}()
 	for _, s := range r.Scenarios {
-		if !s.on(name) || s.Children && !r.Sizes.Children {
+		if !s.on(name) {
 			continue
 		}
-		r.scenario(ctx, &s)
+		begin := time.Now()
+		series := r.scenario(ctx, &s)
+		if err := ctx.Err(); err != nil {
+			return err // half of a scenario would take the place of a whole one
+		}
+		r.out.Series = append(r.out.Series, series...)
+		r.out.Parts = append(r.out.Parts, Part{name, s.Name, begin, time.Since(begin), r.out.Machine.Load})
 		r.out.Took = time.Since(r.out.Begun)
 		if r.Done != nil {
 			if err := r.Done(r.out); err != nil {
 				return err
 			}
 		}
-		if err := ctx.Err(); err != nil {
-			return err
-		}
 	}
 	return nil
+}
+
+func (r *runner) fits() error {
+	if r.Adding == nil {
+		return nil
+	}
+	return fits(r.Adding, r.out)
 }
 
 // turn is an entrant with its lane and what it has measured.
@@ -83,40 +102,49 @@ type turn struct {
 	lane *Lane
 	got  Series
 	out  bool // it failed
+	// without: there is no such thing on this engine.
+	without bool
 }
 
-func (r *runner) scenario(ctx context.Context, s *Scenario) {
+func (r *runner) scenario(ctx context.Context, s *Scenario) (series []Series) {
 	begin := time.Now()
+	rounds := r.Sizes.Rounds * max(1, s.Times)
+	if s.Once {
+		rounds = 1
+	}
 	var turns []*turn
 	for _, e := range s.Entrants(r.on.Name, r.Sizes) {
 		if r.Only != nil && !r.Only(e.Who.Name) {
 			continue
 		}
 		l, err := r.lane(ctx, &e)
-		if err != nil {
-			r.note(s, &e, err)
+		if errors.Is(err, contest.ErrUnsupported) {
 			continue
 		}
-		if e.Prepare != nil {
+		t := &turn{Entrant: e, lane: l, out: err != nil, got: Series{Engine: r.on.Name, Scenario: s.Name, Label: e.label(),
+			Who: e.Who.Name, Kind: string(e.Who.Kind), Curve: e.Series, X: e.X, Planned: rounds, Values: map[string][]float64{}}}
+		if err != nil {
+			r.note(s, &e, err)
+		} else if e.Prepare != nil {
 			defer l.close()
 		}
-		turns = append(turns, &turn{Entrant: e, lane: l, got: Series{Engine: r.on.Name, Scenario: s.Name, Label: e.label(),
-			Who: e.Who.Name, Kind: string(e.Who.Kind), Curve: e.Series, X: e.X, Values: map[string][]float64{}}})
+		turns = append(turns, t)
 	}
-	rounds := r.Sizes.Rounds * max(1, s.Times)
-	if s.Once {
-		rounds = 1
-	}
-	for range rounds {
-		r.round(ctx, s, turns)
-	}
-	for _, t := range turns {
-		if len(t.got.Values) > 0 {
-			r.out.Series = append(r.out.Series, t.got)
-			fmt.Fprintf(r.Log, "%-9s %-12s %-36s %12.1f %s\n", r.on.Name, s.Name, t.label(), Median(t.got.Values[s.Metric]), s.Unit)
+	for i := range rounds {
+		if len(turns) > 0 { // A B C, B C A, …: nobody always follows the same one
+			at := i % len(turns)
+			r.round(ctx, s, slices.Concat(turns[at:], turns[:at]))
 		}
 	}
+	for _, t := range turns {
+		if t.without {
+			continue
+		}
+		series = append(series, t.got)
+		fmt.Fprintf(r.Log, "%-9s %-12s %-36s %12.1f %s\n", r.on.Name, s.Name, t.label(), Median(t.got.Values[s.Metric]), s.Unit)
+	}
 	fmt.Fprintf(r.Log, "%-9s %-12s took %v\n", r.on.Name, s.Name, time.Since(begin).Round(100*time.Millisecond))
+	return series
 }
 
 func (r *runner) round(ctx context.Context, s *Scenario, turns []*turn) {
@@ -132,7 +160,7 @@ func (r *runner) round(ctx context.Context, s *Scenario, turns []*turn) {
 			mu.Lock()
 			defer mu.Unlock()
 			if err != nil {
-				t.out = true
+				t.out, t.without = true, errors.Is(err, contest.ErrUnsupported)
 				r.note(s, &t.Entrant, err)
 				return
 			}

@@ -19,7 +19,6 @@ type Scenario struct {
 	Once    bool     // one round says it all
 	// Together: the rounds of all entrants at once. They do next to nothing.
 	Together bool
-	Children bool // it starts processes
 	Entrants func(engine string, s Sizes) []Entrant
 }
 
@@ -45,7 +44,8 @@ type Lane struct {
 
 	who contest.Contestant
 
-	next int // number of the next event, where rounds build on each other
+	next   int               // number of the next event, where rounds build on each other
+	enough map[drainPlan]int // events for a round that was cut off
 }
 
 func (e *Entrant) label() string {

@@ -3,6 +3,8 @@ package bench
 import (
 	"context"
 	"fmt"
+	"os"
+	"strings"
 
 	"github.com/sqloutbox/sqloutbox/internal/bench/contest"
 	"github.com/sqloutbox/sqloutbox/internal/engines"
@@ -51,5 +53,29 @@ func infoOf(ctx context.Context, e *engines.Engine) (EngineInfo, error) {
 		}
 		info.Settings = append(info.Settings, s[0]+" = "+value)
 	}
+	info.Settings = append(info.Settings, "files on "+filesOn(e))
 	return info, nil
+}
+
+// filesOn is the kind of file system that the engine's files lie on, if they lie on this machine's.
+func filesOn(e *engines.Engine) string {
+	dir := engines.Dir()
+	switch {
+	case e.Name == "sqlite":
+		dir = os.TempDir()
+	case strings.HasPrefix(e.Found, "OUTBOX_TEST_"):
+		return "another's server"
+	}
+	mounts, err := os.ReadFile("/proc/mounts")
+	if err != nil {
+		return "an unknown file system"
+	}
+	at, kind := "", "an unknown file system"
+	for line := range strings.Lines(string(mounts)) {
+		f := strings.Fields(line)
+		if len(f) > 2 && len(f[1]) >= len(at) && (dir == f[1] || strings.HasPrefix(dir, strings.TrimSuffix(f[1], "/")+"/")) {
+			at, kind = f[1], f[2]
+		}
+	}
+	return kind
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 
 	"github.com/sqloutbox/sqloutbox/internal/bench/contest"
 )
@@ -13,8 +14,10 @@ import (
 func snapshotScenarios() []Scenario {
 	return []Scenario{{
 		Name: "snapshot", Title: "Draining with a snapshot held open: the last slice against the first",
-		Metric: "last/first", Unit: "times", Engines: []string{"postgres"}, Once: true,
-		Entrants: func(engine string, _ Sizes) []Entrant { return entrants(engine, snapshot) },
+		Metric: "last/first", Unit: "times", Engines: []string{"postgres"},
+		Entrants: func(engine string, _ Sizes) []Entrant {
+			return chosen(engine, snapshot, named(total, perKey, none, bareRead, bareClaim, "oagudo"))
+		},
 	}}
 }
 
@@ -41,17 +44,17 @@ func snapshot(ctx context.Context, l *Lane) (v Values, err error) {
 		return nil, err
 	}
 	sink := &contest.Sink{Want: s.Snapshot, Each: s.SnapshotBy}
-	l.Sizes.Limit *= 8 // it is one long round
+	l.Sizes.Limit *= 8 // a round is long
 	v, err = drained(ctx, l, sink, contest.Tuning{})
 	l.Sizes = s
 	if err != nil {
 		return nil, err
 	}
 	rates := sink.Rates()
-	if len(rates) < 2 {
-		return nil, errors.New("cut off before two slices were through")
+	if all := s.Snapshot / s.SnapshotBy; len(rates) < all || all < 2 {
+		return nil, fmt.Errorf("cut off after %d of %d slices", len(rates), all)
 	}
 	v["first slice"], v["last slice"], v["slices"] = rates[0], rates[len(rates)-1], float64(len(rates))
 	v["last/first"] = rates[len(rates)-1] / rates[0]
-	return v, nil
+	return v, check(ctx, l, s.Snapshot, v)
 }

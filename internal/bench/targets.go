@@ -54,22 +54,29 @@ func drainTargets() (out []Target) {
 		}
 		out = append(out, Target{Scenario: scenario, Ours: none, Against: bareClaim, Bound: AtLeast, Limit: 0.9})
 	}
-	for _, o := range all3 {
-		for _, p := range []struct {
-			name   string
-			limit  float64
-			engine string // empty: all
-		}{
-			{"oagudo", 1, ""}, {"watermill", 1.3, "postgres"}, {"watermill queue", 1.3, "postgres"}, {"watermill", 8, "mysql"},
-			{"watermill queue", 8, "mysql"}, {"river pgx", 4, "postgres"}, {"river sql", 4, "postgres"},
-			{"river sql", 15, "sqlite"}, {"goqite", 10, ""},
-		} {
-			t := Target{Scenario: "drain", Ours: o, Against: p.name, Bound: AtLeast, Limit: p.limit}
-			if p.engine != "" {
-				t.Engines = []string{p.engine}
-			}
-			out = append(out, t)
+	for _, scenario := range []string{"drain", "drain large"} {
+		for _, o := range all3 {
+			out = append(out, peerTargets(scenario, o)...)
 		}
+	}
+	return out
+}
+
+func peerTargets(scenario, ours string) (out []Target) {
+	for _, p := range []struct {
+		name   string
+		limit  float64
+		engine string // empty: all
+	}{
+		{"oagudo", 1, ""}, {"watermill", 1.3, "postgres"}, {"watermill queue", 1.3, "postgres"}, {"watermill", 8, "mysql"},
+		{"watermill queue", 8, "mysql"}, {"river pgx", 4, "postgres"}, {"river sql", 4, "postgres"},
+		{"river sql", 15, "sqlite"}, {"goqite", 10, ""},
+	} {
+		t := Target{Scenario: scenario, Ours: ours, Against: p.name, Bound: AtLeast, Limit: p.limit}
+		if p.engine != "" {
+			t.Engines = []string{p.engine}
+		}
+		out = append(out, t)
 	}
 	return out
 }
@@ -78,7 +85,7 @@ func slowTargets() (out []Target) {
 	for _, o := range []string{perKey, none} {
 		out = append(out,
 			Target{Scenario: "slow", Ours: o, Against: total, Bound: AtLeast, Limit: 20},
-			Target{Scenario: "slow", Ours: o, Against: o, AgainstScenario: "drain", Bound: AtLeast, Limit: 0.7})
+			Target{Scenario: "slow", Ours: o, Against: o + noWait, Bound: AtLeast, Limit: 0.7})
 		for _, p := range peers() {
 			out = append(out, Target{Scenario: "slow", Ours: o, Against: p, Bound: AtLeast, Limit: 1})
 		}
@@ -89,7 +96,7 @@ func slowTargets() (out []Target) {
 func latencyTargets() (out []Target) {
 	for _, o := range all3 {
 		out = append(out,
-			Target{Scenario: "latency", Ours: o, Against: bareRead, AgainstMetric: "write p50", Bound: AtMost, Limit: 2},
+			Target{Scenario: "latency", Ours: o, Against: o, AgainstMetric: "commit p50", Bound: AtMost, Limit: 2},
 			Target{Scenario: "latency", Metric: "p99", Ours: o, Bound: AtMost, Limit: 10})
 		for _, p := range peers() {
 			out = append(out, Target{Scenario: "latency", Ours: o, Against: p, Bound: AtMost, Limit: 1})

@@ -12,9 +12,10 @@ type Verdict struct {
 	Measured float64   // median of the rounds
 	Rounds   []float64 // ratios, or values
 	Met      bool
+	Why      string // not met for another reason than the number; empty: none
 }
 
-// Judge measures the targets by a run. Those whose entrants were not run are left out.
+// Judge measures the targets by a run. Those whose entrants were not run are left out; those of ours that failed are missed.
 func Judge(r *Results) []Verdict {
 	metric := map[string]string{}
 	for _, s := range Scenarios() {
@@ -45,10 +46,10 @@ func Judge(r *Results) []Verdict {
 
 func (t Target) judge(r *Results, engine string) (Verdict, bool) {
 	ours := r.Find(engine, t.Scenario, t.Ours)
-	if ours == nil || len(ours.Values[t.Metric]) == 0 {
+	if ours == nil {
 		return Verdict{}, false
 	}
-	v := Verdict{Target: t, Engine: engine, Rounds: ours.Values[t.Metric]}
+	v := Verdict{Target: t, Engine: engine, Rounds: ours.Values[t.Metric], Why: ours.flaw(t.Metric)}
 	if t.Against != "" {
 		other := r.Find(engine, t.AgainstScenario, t.Against)
 		if other == nil || len(other.Values[t.AgainstMetric]) == 0 {
@@ -57,8 +58,21 @@ func (t Target) judge(r *Results, engine string) (Verdict, bool) {
 		v.Rounds = Ratios(v.Rounds, other.Values[t.AgainstMetric])
 	}
 	v.Measured = Median(v.Rounds)
-	v.Met = v.Measured >= t.Limit && t.Bound == AtLeast || v.Measured <= t.Limit && t.Bound == AtMost
+	v.Met = v.Why == "" && (v.Measured >= t.Limit && t.Bound == AtLeast || v.Measured <= t.Limit && t.Bound == AtMost)
 	return v, true
+}
+
+// flaw is why a number does not count, or "".
+func (s *Series) flaw(metric string) string {
+	if !s.Whole(metric) {
+		return fmt.Sprintf("it failed after %d of %d rounds", len(s.Values[metric]), s.Planned)
+	}
+	for _, bad := range []string{"lost", "doubles", "unsettled"} {
+		if len(s.Values[bad]) > 0 {
+			return bad + " events"
+		}
+	}
+	return ""
 }
 
 // String is the target in words.

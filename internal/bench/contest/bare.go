@@ -18,7 +18,7 @@ func bare() []Contestant {
 		Name: "bare select+delete", Kind: Limit, Settings: "the shortest statements on our schema", Lacks: lacks,
 		Open: func(ctx context.Context, p *Place) (System, error) { return openBare(ctx, p, false) },
 	}, {
-		Name: "bare claim+delete", Kind: Limit, Settings: "SELECT … FOR UPDATE SKIP LOCKED and DELETE in one transaction",
+		Name: "bare claim+delete", Kind: Limit, Settings: "SELECT … FOR UPDATE SKIP LOCKED and DELETE in one transaction, READ COMMITTED",
 		Lacks: lacks,
 		Open:  func(ctx context.Context, p *Place) (System, error) { return openBare(ctx, p, true) },
 	}}
@@ -28,6 +28,7 @@ func bare() []Contestant {
 type bareSystem struct {
 	*Place
 	claims bool
+	level  sql.IsolationLevel // of its claims: as one would choose it for SKIP LOCKED
 	read   string
 }
 
@@ -39,12 +40,16 @@ func openBare(ctx context.Context, p *Place, claims bool) (System, error) {
 	if claims {
 		read += p.Dialect.LockSkip()
 	}
-	return &bareSystem{p, claims, p.Dialect.Bind(read)}, nil
+	level := sql.LevelReadCommitted
+	if p.Engine == "sqlite" {
+		level = sql.LevelDefault
+	}
+	return &bareSystem{p, claims, level, p.Dialect.Bind(read)}, nil
 }
 
 func (s *bareSystem) Write(ctx context.Context, events []Event) error {
 	return s.inTx(ctx, func(tx *sql.Tx) error {
-		if _, err := tx.ExecContext(ctx, order); err != nil {
+		if _, err := tx.ExecContext(ctx, Order); err != nil {
 			return err
 		}
 		return s.Insert(ctx, tx, events)

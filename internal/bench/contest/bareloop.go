@@ -10,11 +10,15 @@ func (s *bareSystem) step(ctx context.Context, sink *Sink, batch int) (n int, er
 	if !s.claims {
 		return s.batch(ctx, s.DB, sink, batch)
 	}
-	err = s.inTx(ctx, func(tx *sql.Tx) error {
-		n, err = s.batch(ctx, tx, sink, batch)
-		return err
-	})
-	return n, err
+	tx, err := s.DB.BeginTx(ctx, &sql.TxOptions{Isolation: s.level})
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = tx.Rollback() }()
+	if n, err = s.batch(ctx, tx, sink, batch); err != nil {
+		return 0, err
+	}
+	return n, tx.Commit()
 }
 
 type queryer interface {

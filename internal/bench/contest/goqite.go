@@ -40,7 +40,7 @@ func openGoqite(ctx context.Context, p *Place) (System, error) {
 
 func (s *goqiteSystem) Write(ctx context.Context, events []Event) error {
 	return s.inTx(ctx, func(tx *sql.Tx) error {
-		if _, err := tx.ExecContext(ctx, order); err != nil {
+		if _, err := tx.ExecContext(ctx, Order); err != nil {
 			return err
 		}
 		return s.send(ctx, tx, events)

@@ -44,7 +44,7 @@ func (s *oagudoSystem) Write(ctx context.Context, events []Event) error {
 		return ErrUnsupported // a transaction holds one message
 	}
 	return s.w.Write(ctx, message(events[0]), func(ctx context.Context, tx peer.TxQueryer) error {
-		_, err := tx.ExecContext(ctx, order)
+		_, err := tx.ExecContext(ctx, Order)
 		return err
 	})
 }

@@ -46,7 +46,7 @@ func openOurs(ctx context.Context, p *Place, order relay.Order, skip bool) (Syst
 
 func (s *oursSystem) Write(ctx context.Context, events []Event) error {
 	return s.box.InTx(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		if _, err := tx.ExecContext(ctx, order); err != nil {
+		if _, err := tx.ExecContext(ctx, Order); err != nil {
 			return err
 		}
 		return s.Insert(ctx, tx, events)

@@ -151,5 +151,5 @@ func (p *Place) inTx(ctx context.Context, f func(*sql.Tx) error) error {
 	return tx.Commit()
 }
 
-// order is the business row beside the events.
-const order = "INSERT INTO bench_orders (placed, total) VALUES (1, 4200)"
+// Order is the business row beside the events.
+const Order = "INSERT INTO bench_orders (placed, total) VALUES (1, 4200)"

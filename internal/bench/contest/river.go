@@ -50,7 +50,7 @@ type riverSystem[Tx any] struct {
 
 // riverArgs are a job's arguments, kept as JSON.
 type riverArgs struct {
-	Payload []byte `json:"payload"`
+	Payload string `json:"payload"`
 }
 
 // Kind names the job.
@@ -71,11 +71,11 @@ func openRiver[Tx any](ctx context.Context, p *Place, driver riverdriver.Driver[
 
 func (s *riverSystem[Tx]) Write(ctx context.Context, events []Event) error {
 	return s.inTx(ctx, func(tx Tx) error {
-		if err := s.exec(ctx, tx, order); err != nil {
+		if err := s.exec(ctx, tx, Order); err != nil {
 			return err
 		}
 		if len(events) == 1 {
-			_, err := s.client.InsertTx(ctx, tx, riverArgs{events[0].Payload}, nil)
+			_, err := s.client.InsertTx(ctx, tx, riverArgs{string(events[0].Payload)}, nil)
 			return err
 		}
 		return s.insert(ctx, tx, events)
@@ -85,7 +85,7 @@ func (s *riverSystem[Tx]) Write(ctx context.Context, events []Event) error {
 func (s *riverSystem[Tx]) insert(ctx context.Context, tx Tx, events []Event) error {
 	jobs := make([]river.InsertManyParams, len(events))
 	for i, e := range events {
-		jobs[i].Args = riverArgs{e.Payload}
+		jobs[i].Args = riverArgs{string(e.Payload)}
 	}
 	_, err := s.client.InsertManyFastTx(ctx, tx, jobs)
 	return err
@@ -100,7 +100,7 @@ func (s *riverSystem[Tx]) Fill(ctx context.Context, b Batch) error {
 func (s *riverSystem[Tx]) Start(ctx context.Context, sink *Sink, t Tuning) (func() error, error) {
 	workers := river.NewWorkers()
 	river.AddWorker(workers, river.WorkFunc(func(_ context.Context, job *river.Job[riverArgs]) error {
-		sink.Deliver(job.Args.Payload)
+		sink.Deliver([]byte(job.Args.Payload))
 		return nil
 	}))
 	config := &river.Config{

@@ -14,6 +14,7 @@ type Sink struct {
 	After int                            // the rate is that of what comes after so many: start-up is over, and a batch ends
 	Each  int                            // note the time after each so many; 0: never
 	Seen  func(number int, at time.Time) // told of each event's first delivery; nil: nobody
+	Again func(number int)               // told of each further one; nil: nobody
 	Done  chan struct{}                  // closed after Until events
 
 	bits    []atomic.Uint64
@@ -58,6 +59,9 @@ func (s *Sink) Take(n int) {
 	bit := uint64(1) << (n % 64)
 	if s.bits[n/64].Or(bit)&bit != 0 {
 		s.doubles.Add(1)
+		if s.Again != nil {
+			s.Again(n)
+		}
 		return
 	}
 	if s.Seen != nil {

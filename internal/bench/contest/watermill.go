@@ -59,7 +59,7 @@ func openWatermill(_ context.Context, p *Place, queue bool) (System, error) {
 
 func (s *watermillSystem) Write(ctx context.Context, events []Event) error {
 	return s.inTx(ctx, func(tx *stdsql.Tx) error {
-		if _, err := tx.ExecContext(ctx, order); err != nil {
+		if _, err := tx.ExecContext(ctx, Order); err != nil {
 			return err
 		}
 		return s.publish(ctx, tx, events)

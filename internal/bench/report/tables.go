@@ -26,6 +26,9 @@ func targets(b *strings.Builder, r *bench.Results) {
 			cells[text] = map[string]string{}
 			lines = append(lines, text)
 		}
+		if v.Why != "" {
+			mark += ": " + v.Why
+		}
 		cells[text][v.Engine] = fmt.Sprintf("**%s** %s", short(v.Measured), mark)
 	}
 	fmt.Fprintf(b, "## Targets\n\n%d of %d are met.\n\n", met, len(verdicts))
@@ -60,9 +63,6 @@ func scenario(b *strings.Builder, r *bench.Results, s *bench.Scenario) {
 	lines, cells := []string{}, map[string]map[string]string{}
 	for _, e := range r.Engines {
 		for _, m := range r.Of(e.Name, s.Name) {
-			if len(m.Values[s.Metric]) == 0 {
-				continue
-			}
 			if cells[m.Label] == nil {
 				cells[m.Label] = map[string]string{}
 				lines = append(lines, m.Label)
@@ -85,6 +85,9 @@ func scenario(b *strings.Builder, r *bench.Results, s *bench.Scenario) {
 // cell is the ratio to the reference, the median, the spread, and what else there is to say.
 func cell(r *bench.Results, s *bench.Scenario, m *bench.Series) string {
 	rounds := m.Values[s.Metric]
+	if len(rounds) == 0 {
+		return "failed"
+	}
 	text := fmt.Sprintf("%s ±%.0f %%", short(bench.Median(rounds)), 50*bench.Spread(rounds))
 	if len(rounds) < 2 {
 		text = short(bench.Median(rounds))
@@ -94,10 +97,13 @@ func cell(r *bench.Results, s *bench.Scenario, m *bench.Series) string {
 	} else if ref != nil {
 		text = fmt.Sprintf("**%s** %s", short(bench.Median(bench.Ratios(rounds, ref.Values[s.Metric]))), text)
 	}
+	if !m.Whole(s.Metric) {
+		text += fmt.Sprintf("; failed after %d of %d rounds", len(rounds), m.Planned)
+	}
 	if cut := m.Values["cut"]; len(cut) > 0 {
 		text += " ✂"
 	}
-	for _, also := range []string{"p99", "p99.9", "first", "with transactions", "doubles", "lost", "unsettled"} {
+	for _, also := range []string{"p99", "p99.9", "first", "with transactions", "commit p50", "doubles", "lost", "unsettled"} {
 		if values := m.Values[also]; len(values) > 0 && tellAlso(s, also) {
 			text += fmt.Sprintf("; %s %s", also, short(bench.Median(values)))
 		}

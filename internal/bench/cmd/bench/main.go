@@ -51,7 +51,10 @@ func run(ctx context.Context, args []string) (err error) {
 			return err
 		}
 	}
-	if err := o.write(results); err != nil {
+	if results, err = o.merged(results); err != nil {
+		return err
+	}
+	if err := report.Write(o.out, results); err != nil {
 		return err
 	}
 	summary(results)
@@ -59,21 +62,35 @@ func run(ctx context.Context, args []string) (err error) {
 	return nil
 }
 
-// write writes the report of what was measured, with what was there if that is to be added to.
+// merged is what was measured, with what was there if that is to be added to.
+func (o *options) merged(r *bench.Results) (*bench.Results, error) {
+	if o.before == nil {
+		return r, nil
+	}
+	return bench.Merge(o.before, r)
+}
+
 func (o *options) write(r *bench.Results) (err error) {
-	if o.before != nil {
-		if r, err = bench.Merge(o.before, r); err != nil {
-			return err
-		}
+	if r, err = o.merged(r); err != nil {
+		return err
 	}
 	return report.Write(o.out, r)
 }
 
+// onDisk has the servers' and SQLite's files where a commit costs what it does in earnest.
+func onDisk() error {
+	dir := cmp.Or(os.Getenv(engines.DirVariable), engines.DiskDir())
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	return errors.Join(os.Setenv(engines.DirVariable, dir), os.Setenv("TMPDIR", dir))
+}
+
 func measure(ctx context.Context, o *options) (*bench.Results, error) {
-	if err := os.Setenv(engines.DirVariable, cmp.Or(os.Getenv(engines.DirVariable), engines.DiskDir())); err != nil {
+	if err := onDisk(); err != nil {
 		return nil, err
 	}
-	config := bench.Config{Engines: engines.Names(), Sizes: o.sizes, Log: os.Stderr, Done: o.write}
+	config := bench.Config{Engines: engines.Names(), Sizes: o.sizes, Log: os.Stderr, Adding: o.before, Done: o.write}
 	for _, s := range bench.Scenarios() {
 		if len(o.scenarios) == 0 || slices.Contains(o.scenarios, s.Name) || slices.Contains(o.scenarios, "all") {
 			config.Scenarios = append(config.Scenarios, s)
@@ -116,7 +133,11 @@ func summary(r *bench.Results) {
 		if v.Met {
 			mark = "met"
 		}
-		fmt.Printf("%-9s %8.2f  %-6s  %s\n", v.Engine, v.Measured, mark, v.Target)
+		fmt.Printf("%-9s %8.2f  %-6s  %s", v.Engine, v.Measured, mark, v.Target)
+		if v.Why != "" {
+			fmt.Printf(" (%s)", v.Why)
+		}
+		fmt.Println()
 	}
 	for _, note := range r.Notes {
 		fmt.Println("FAILED", note)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"strconv"
 	"strings"
@@ -37,6 +38,7 @@ func parse(args []string) (*options, error) {
 	f.IntVar(&s.Batch, "batch", s.Batch, "batch of everybody who has batches")
 	f.IntVar(&s.Concurrency, "concurrency", s.Concurrency, "our hand-overs at once where a publish takes time")
 	f.DurationVar(&s.Limit, "limit", s.Limit, "a round is cut off after this time")
+	f.DurationVar(&s.SlowLimit, "slow-limit", s.SlowLimit, "the same where a publish takes time")
 	f.DurationVar(&s.Work, "work", s.Work, "what a publish takes where it takes time")
 	f.IntVar(&s.Drain, "drain", s.Drain, "events to drain")
 	f.IntVar(&s.DrainLarge, "drain-large", s.DrainLarge, "large events to drain")
@@ -53,7 +55,13 @@ func parse(args []string) (*options, error) {
 	f.Func("kept", "numbers of kept rows, ascending", numbers(&s.Kept))
 	f.Func("scheduled", "numbers of scheduled rows, ascending", numbers(&s.Scheduled))
 	f.Func("processes", "numbers of relay processes, ascending", numbers(&s.Processes))
-	return o, f.Parse(args)
+	if err := f.Parse(args); err != nil {
+		return nil, err
+	}
+	if o.add && len(o.contestants) > 0 {
+		return nil, errors.New("-add replaces a scenario with all who take part: leave out -contestants")
+	}
+	return o, nil
 }
 
 func names(to *[]string) func(string) error {
