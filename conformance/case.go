@@ -62,7 +62,9 @@ func Cases() []Case {
 		area("handlers", handlerRules()),
 		area("inbox", inboxRules()),
 		// All together.
+		area("columns", columnRules()),
 		area("connections", connectionRules()),
+		area("collisions", collisionRules()),
 		area("end to end", endToEndRules()),
 		area("model", modelRules()),
 	)

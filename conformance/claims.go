@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sqloutbox/sqloutbox/internal/racing"
 	"github.com/sqloutbox/sqloutbox/relay"
 )
 
@@ -116,7 +117,7 @@ func claimsExtended(t *env) {
 	t.write(events("e", 2)...)
 	g, second := newGate(), &receiver{}
 	opts := quick(relay.OrderNone)
-	opts.Lease = 900 * time.Millisecond
+	opts.Lease = racing.Slow * 900 * time.Millisecond
 	a := t.otherRelay(g, opts)
 	done := t.pass(a)
 	await(t, "it hands over", g.entered)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sqloutbox/sqloutbox/internal/hookdb"
+	"github.com/sqloutbox/sqloutbox/internal/racing"
 	"github.com/sqloutbox/sqloutbox/relay"
 )
 
@@ -46,8 +47,9 @@ func unheard(t *env, order relay.Order, statement string) {
 	}})
 	p := &receiver{}
 	stop := t.start(t.relayOn(t.outboxOn(db, nil), p, quick(order)))
-	if !holdsWithin(min(t.h.Patience, 12*time.Second), func() bool { return len(p.ids()) == len(ids) }) {
-		t.Errorf("it waits for what is its own: handed over %q", p.ids())
+	limit := min(t.h.Patience, 12*time.Second)
+	if !holdsWithin(limit, func() bool { return len(p.ids()) == len(ids) }) {
+		t.Errorf("not within %v: it gets what is its own: handed over %q", limit, p.ids())
 	}
 	if !cut.Load() {
 		t.Error("no commit of it was seen")
@@ -102,7 +104,7 @@ func cutRun(t *env, order relay.Order, n int64, h hookdb.Hooks) (more func(cut b
 	db := hookdb.Open(base, h)
 	opts := quick(order)
 	// A claim whose commit was not heard of lapses.
-	opts.Lease = time.Second
+	opts.Lease = racing.Slow * time.Second
 	stop := t.start(t.relayOn(t.outboxOn(db, nil), p, opts))
 	done := holdsWithin(t.h.Patience, func() bool { return t.number(`SELECT COUNT(*) FROM {events}`) == 0 })
 	if err := stop(); err != nil {
@@ -110,7 +112,7 @@ func cutRun(t *env, order relay.Order, n int64, h hookdb.Hooks) (more func(cut b
 	}
 	_, _ = db.Close(), base.Close()
 	if !done {
-		t.Fatalf("cut %d: the relay did not recover:%s\nhanded over: %q", n, describe(t.records()), p.ids())
+		t.Fatalf("not within %v: cut %d: the relay recovers:%s\nhanded over: %q", t.h.Patience, n, describe(t.records()), p.ids())
 	}
 	checkCut(t, order, n, ids, p)
 	return func(cut bool) bool {
@@ -219,7 +221,7 @@ func awayTooLong(t *env, order relay.Order) {
 		return nil
 	}}
 	opts := quick(order)
-	opts.Lease = time.Second
+	opts.Lease = racing.Slow * time.Second
 	r := t.relayOn(t.outboxOn(db, nil), p, opts)
 	stop := t.start(r)
 	t.eventually("the outcome is given up", func() bool { return r.Refused() > 0 })

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/sqloutbox/sqloutbox/internal/hookdb"
+	"github.com/sqloutbox/sqloutbox/internal/inhand"
+	"github.com/sqloutbox/sqloutbox/internal/racing"
 	"github.com/sqloutbox/sqloutbox/outbox"
 	"github.com/sqloutbox/sqloutbox/relay"
 )
@@ -46,7 +48,7 @@ func (t *env) dyingRelay(order relay.Order, attempts int, p *receiver, kill func
 		return nil
 	}})
 	opts := quick(order)
-	opts.MaxAttempts, opts.Lease, opts.PublishTimeout = attempts, 2*time.Second, time.Second
+	opts.MaxAttempts, opts.Lease, opts.PublishTimeout = attempts, racing.Slow*2*time.Second, time.Second
 	if order != relay.OrderTotal {
 		opts.Concurrency = 1
 	}
@@ -97,19 +99,22 @@ func (d *dying) untilDead() bool {
 }
 
 func crashNoted(t *env, order relay.Order) {
-	t.write(keyed("k", 3)...)
-	seqs := t.records()
-	noted := ""
-	p := &receiver{answer: func(context.Context, relay.Message) error {
-		return t.db.QueryRowContext(t.ctx(), t.sql.SQL(`SELECT in_hand FROM {relays}`)).Scan(&noted)
+	ids := t.write(keyed("k", 3)...)
+	p := &receiver{answer: func(_ context.Context, m relay.Message) error {
+		var text string
+		if err := t.db.QueryRowContext(t.ctx(), t.sql.SQL(`SELECT in_hand FROM {relays}`)).Scan(&text); err != nil {
+			t.Errorf("read what is noted: %v", err)
+		}
+		note, err := inhand.Decode(text)
+		if err != nil || !slices.Contains(note.Seqs(), m.Seq) {
+			t.Errorf("while event %d is handed over, %q is noted as in hand: %v", m.Seq, text, err)
+		}
+		return nil
 	}}
-	r := t.otherRelay(p, quick(order))
-	if n := t.once(r); n != 3 {
+	if n := t.once(t.otherRelay(p, quick(order))); n != 3 {
 		t.Errorf("%d published", n)
 	}
-	if noted == "" {
-		t.Errorf("nothing was noted as in hand for events %d to %d", seqs[0].seq, seqs[2].seq)
-	}
+	equalIDs(t, "handed over", p.ids(), ids)
 }
 
 func crashNothing(t *env) {

@@ -44,8 +44,11 @@ func classDuplicate(t *env) {
 	t.wantClass("a taken id", err, dialect.Duplicate)
 }
 
-func classConflict(t *env) {
-	var err error
+func classConflict(t *env) { t.wantClass("a conflict", t.conflict(), dialect.Conflict) }
+
+// conflict is what the engine says when only another try can help.
+func (t *env) conflict() (err error) {
+	t.Helper()
 	if t.oneWriter() {
 		err = t.staleSnapshot()
 	} else {
@@ -54,7 +57,7 @@ func classConflict(t *env) {
 	if err == nil {
 		t.Fatal("no conflict came about")
 	}
-	t.wantClass("a conflict", err, dialect.Conflict)
+	return err
 }
 
 // deadlock makes two host transactions wait for each other, and answers the one that the engine chose as the victim,

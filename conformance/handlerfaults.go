@@ -136,11 +136,11 @@ func handlerIgnoresContext(t *env, order relay.Order) {
 		return nil
 	})
 	opts := quick(order)
-	opts.PublishTimeout, opts.Lease = 500*time.Millisecond, 4*time.Second // time enough for the call that returns
+	opts.PublishTimeout, opts.Lease = racing.Slow*500*time.Millisecond, racing.Slow*4*time.Second // time enough for the call that returns
 	t.write(events("e", 1)...)
 	stop := t.start(c.with(t.outboxOn(t.another(), nil), opts, nil, one))
 	t.eventually("it is called", func() bool { return ignored.Load() == 1 })
-	passes(t, 700*time.Millisecond)
+	passes(t, racing.Slow*700*time.Millisecond)
 	c.wantEffects("while it does not return", map[string]int{"ignores": 0})
 	close(open)
 	t.eventually("it is called again", func() bool {

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/sqloutbox/sqloutbox/internal/racing"
 	"github.com/sqloutbox/sqloutbox/outbox"
 	"github.com/sqloutbox/sqloutbox/relay"
 )
@@ -123,7 +124,7 @@ func noRenewal(t *env, order relay.Order) {
 		return errNo
 	}}
 	opts := quick(order)
-	opts.Lease = 600 * time.Millisecond // renewed each 200 ms
+	opts.Lease = racing.Slow * 600 * time.Millisecond // renewed each third of it
 	stop := t.start(t.otherRelay(p, opts))
 	first := await(t, "it hands over", entered)
 	t.fell(order)
@@ -168,7 +169,7 @@ func leaseRenewed(t *env) {
 	t.write(events("e", 1)...)
 	g := newGate()
 	opts := quick(relay.OrderTotal)
-	opts.Lease = 900 * time.Millisecond
+	opts.Lease = racing.Slow * 900 * time.Millisecond
 	a, b := t.otherRelay(g, opts), t.otherRelay(&receiver{}, quick(relay.OrderTotal))
 	done := t.pass(a)
 	await(t, "it hands over", g.entered)

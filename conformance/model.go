@@ -19,7 +19,6 @@ const SeedVariable = "OUTBOX_CONFORMANCE_SEED"
 
 const (
 	modelSteps    = 150
-	modelTime     = 4 * time.Second
 	modelAttempts = 4
 )
 
@@ -50,9 +49,10 @@ type model struct {
 	events map[string]*known
 	relays []*relay.Relay
 	made   int
-	steps  []string // what was done, for the failure's text
+	hands  int // hand-overs
 
 	inner     func(msg relay.Message) // run inside of the next hand-over
+	fatal     bool                    // the next hand-over makes a dead letter
 	untouched map[string]bool         // outcomes for these change nothing: they are another's by now
 	late      int64                   // nor do those under this token or an older one
 	suspect   string                  // may be charged for a crash: its owner was overtaken with it in hand, and looks dead
@@ -68,14 +68,19 @@ func runModel(t *env, order relay.Order) {
 	for range 3 {
 		m.relays = append(m.relays, t.otherRelay(&receiver{answer: m.answer}, m.options()))
 	}
-	end := time.Now().Add(modelTime)
-	for step := 0; step < modelSteps && time.Now().Before(end) && !t.Failed(); step++ {
-		m.step()
-		m.compare()
-	}
+	steps := &modelPace{t: t, rng: m.rng, most: modelSteps, hands: func() int { return m.hands }, kinds: []modelStep{
+		{30, "write", happens(m.write)},
+		{30, "pass", happens(m.pass)},
+		{8, "overtaken", m.overtaken},
+		{10, "make due", happens(m.makeDue)},
+		{8, "requeue", func() bool { return m.change("requeue", m.t.o.Requeue) }},
+		{4, "discard", func() bool { return m.change("discard", m.t.o.Discard) }},
+		{3, "crash", m.crashed},
+	}}
+	steps.run(m.compare)
 	m.finish()
 	if t.Failed() {
-		t.Logf("%s=%d, steps: %q", SeedVariable, seed, m.steps[max(0, len(m.steps)-25):])
+		t.Logf("%s=%d, steps: %q", SeedVariable, seed, steps.last(25))
 	}
 }
 
@@ -90,42 +95,6 @@ func (m *model) options() *relay.Options {
 		opts.Concurrency = 1
 	}
 	return opts
-}
-
-// modelStep is something that happens, and how often beside the others.
-type modelStep struct {
-	weight int
-	name   string
-	run    func()
-}
-
-// choose is one of the steps, by weight.
-func choose(rng *rand.Rand, steps []modelStep) modelStep {
-	sum := 0
-	for _, s := range steps {
-		sum += s.weight
-	}
-	n := rng.IntN(sum)
-	for _, s := range steps {
-		if n -= s.weight; n < 0 {
-			return s
-		}
-	}
-	panic("unreachable")
-}
-
-func (m *model) step() {
-	next := choose(m.rng, []modelStep{
-		{30, "write", m.write},
-		{30, "pass", m.pass},
-		{8, "overtaken", m.overtaken},
-		{10, "make due", m.makeDue},
-		{8, "requeue", func() { m.change("requeue", m.t.o.Requeue) }},
-		{4, "discard", func() { m.change("discard", m.t.o.Discard) }},
-		{3, "crash", m.crashed},
-	})
-	m.steps = append(m.steps, next.name)
-	next.run()
 }
 
 func (m *model) write() {
@@ -179,7 +148,7 @@ func (m *model) makeDue() {
 
 // overtaken is a pass that is paused in its first hand-over past the end of what it owns, while another relay makes a
 // pass.
-func (m *model) overtaken() {
+func (m *model) overtaken() bool {
 	i := m.rng.IntN(len(m.relays))
 	a, b := m.relays[i], m.relays[(i+1)%len(m.relays)]
 	refused := a.Refused()
@@ -215,13 +184,14 @@ func (m *model) overtaken() {
 	if a.Refused()-refused != m.refused {
 		m.t.Errorf("%d outcomes of an overtaken pass were refused, want %d", a.Refused()-refused, m.refused)
 	}
+	return paused
 }
 
-func (m *model) change(name string, change func(context.Context, ...string) (int, error)) {
+func (m *model) change(name string, change func(context.Context, ...string) (int, error)) bool {
 	var ids []string
 	want := 0
 	for _, k := range m.sorted() {
-		if m.rng.IntN(3) > 0 {
+		if m.rng.IntN(3) > 0 && (k.state != dead || want > 0) { // of the dead ones the first in any case
 			continue
 		}
 		ids = append(ids, k.id)
@@ -238,6 +208,8 @@ func (m *model) change(name string, change func(context.Context, ...string) (int
 	if n, err := change(m.t.ctx(), ids...); n != want || err != nil {
 		m.t.Errorf("%s: %d, %v; want %d", name, n, err, want)
 	}
+	m.fatal = m.fatal || want == 0 // so that there is one the next time
+	return want > 0
 }
 
 func (m *model) sorted() []*known {

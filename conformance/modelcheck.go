@@ -12,6 +12,7 @@ func (m *model) answer(_ context.Context, msg relay.Message) error {
 	if m.crash > 0 {
 		return nil // looked at afterwards
 	}
+	m.hands++
 	m.handed = append(m.handed, msg.ID)
 	if !m.isLate(msg) {
 		m.checkHandOver(msg)
@@ -68,6 +69,10 @@ func (m *model) isLate(msg relay.Message) bool {
 }
 
 func (m *model) choose() error {
+	if m.fatal {
+		m.fatal = false
+		return relay.Permanent(errNo)
+	}
 	switch n := m.rng.IntN(20); {
 	case n < 12:
 		return nil
@@ -144,7 +149,7 @@ func (m *model) compare() {
 
 // crashed lets a relay die in one of its first hand-overs. What its death costs whom is the crash cases' matter; here
 // at most one event may be charged, and nothing may be lost.
-func (m *model) crashed() {
+func (m *model) crashed() bool {
 	t := m.t
 	m.crash = 1 + m.rng.IntN(4)
 	left := m.crash
@@ -165,6 +170,7 @@ func (m *model) crashed() {
 		m.makeDue()
 	}
 	m.learn(p, died)
+	return died
 }
 
 // learn takes over what a dying relay did to the table, as far as that was allowed.

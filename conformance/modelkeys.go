@@ -28,12 +28,13 @@ type keyModel struct {
 	slots []*keySlot
 	open  []*openWrite
 	made  int
-	steps []string
+	waits int // overtakings in a row that found nothing handed over
 
 	mu     sync.Mutex // guards what follows
 	events map[string]*keyEvent
 	keys   map[string]*keyState
 	wins   map[partitionToken]*ownership
+	hands  int           // hand-overs
 	trap   chan *trapped // one hand-over goes in here, and waits
 	calm   bool          // everything is published from now on
 }
@@ -64,34 +65,37 @@ func runKeyModel(t *env) {
 		s.r = t.otherRelay(relay.PublisherFunc(func(ctx context.Context, msg relay.Message) error { return m.publish(s, msg) }), opts)
 		m.slots = append(m.slots, s)
 	}
-	end := time.Now().Add(modelTime)
-	for step := 0; step < keyModelSteps && time.Now().Before(end) && !t.Failed(); step++ {
-		m.step()
-		m.checkTables()
-	}
+	steps := &modelPace{t: t, rng: m.rng, most: keyModelSteps, hands: m.handOvers, kinds: m.kinds()}
+	steps.run(m.checkTables)
 	m.finish()
 	if t.Failed() {
-		t.Logf("%s=%d, HoldKey %v, steps: %q", SeedVariable, seed, m.hold, m.steps[max(0, len(m.steps)-40):])
+		t.Logf("%s=%d, HoldKey %v, steps: %q", SeedVariable, seed, m.hold, steps.last(40))
 	}
 }
 
-func (m *keyModel) step() {
-	next := choose(m.rng, []modelStep{
-		{30, "write", m.write},
-		{8, "open", m.begin},
-		{8, "commit", m.commit},
-		{10, "make due", m.makeDue},
-		{8, "requeue", func() { m.change(m.t.o.Requeue, true, 2) }},
-		{4, "discard", func() { m.change(m.t.o.Discard, false, 2) }},
-		{4, "pause", func() { m.t.pause("t1") }},
-		{8, "resume", func() { m.t.resume("t1") }},
+func (m *keyModel) kinds() []modelStep {
+	kinds := []modelStep{
+		{30, "write", happens(m.write)},
+		{10, "make due", happens(m.makeDue)},
+		{8, "requeue", func() bool { return m.change(m.t.o.Requeue, true, 2) }},
+		{4, "discard", func() bool { return m.change(m.t.o.Discard, false, 2) }},
+		{4, "pause", happens(func() { m.t.pause("t1") })},
+		{8, "resume", happens(func() { m.t.resume("t1") })},
 		{8, "join", m.join},
 		{5, "leave", m.leave},
 		{4, "overtake", m.overtake},
-		{15, "work", func() { passes(m.t, time.Duration(m.rng.IntN(30))*time.Millisecond) }},
-	})
-	m.steps = append(m.steps, next.name)
-	next.run()
+		{15, "work", happens(func() { passes(m.t, time.Duration(m.rng.IntN(30))*time.Millisecond) })},
+	}
+	if !m.t.oneWriter() { // where all would wait for a transaction that is open
+		kinds = append(kinds, modelStep{8, "open", m.begin}, modelStep{8, "commit", m.commit})
+	}
+	return kinds
+}
+
+func (m *keyModel) handOvers() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.hands
 }
 
 // finish brings every event to an end.
@@ -117,7 +121,7 @@ func (m *keyModel) finish() {
 		return t.number(`SELECT COUNT(*) FROM {events}`) == 0 && t.number(`SELECT COUNT(*) FROM {held}`) == 0
 	})
 	if !done {
-		t.Errorf("%d events hold a key, and these are left:%s", t.number(`SELECT COUNT(*) FROM {held}`), describe(t.records()))
+		t.Errorf("not within %v: all is through: %d events hold a key, and these are left:%s", t.h.Patience, t.number(`SELECT COUNT(*) FROM {held}`), describe(t.records()))
 	}
 	for _, s := range m.running() {
 		m.stop(s)

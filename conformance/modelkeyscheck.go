@@ -89,6 +89,7 @@ func (m *keyModel) late(at partitionToken) bool { return m.wins[at] == nil || m.
 func (m *keyModel) publish(s *keySlot, msg relay.Message) error {
 	at := partitionToken{partitionOf(msg), msg.Token}
 	m.mu.Lock()
+	m.hands++
 	m.begins(msg, at)
 	err := m.choose(msg)
 	trap := m.trap

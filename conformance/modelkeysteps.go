@@ -43,6 +43,14 @@ func (m *keyModel) newEvents(n int, commitsInOrder bool) (list []outbox.Event, i
 	return list, ids
 }
 
+// free makes it an event that no key and no pause holds.
+func (m *keyModel) free(e *outbox.Event) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	e.Topic, e.Key, e.Delay = "t0", "", 0
+	m.events[e.ID].key = ""
+}
+
 func (m *keyModel) forget(ids []string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -109,9 +117,9 @@ func (m *keyModel) writeIn(ctx context.Context, tx *sql.Tx, list []outbox.Event,
 }
 
 // begin writes events of a transaction that commits later, behind others with higher numbers.
-func (m *keyModel) begin() {
-	if m.t.oneWriter() || len(m.open) > 2 {
-		return
+func (m *keyModel) begin() bool {
+	if len(m.open) > 2 {
+		return false
 	}
 	list, ids := m.newEvents(1+m.rng.IntN(2), false)
 	w := &openWrite{tx: m.t.begin(m.t.another()), ids: ids}
@@ -119,22 +127,24 @@ func (m *keyModel) begin() {
 		m.t.Fatalf("write: %v", err)
 	}
 	m.open = append(m.open, w)
+	return true
 }
 
-func (m *keyModel) commit() {
+func (m *keyModel) commit() bool {
 	if len(m.open) == 0 {
-		return
+		return false
 	}
 	w := m.open[0]
 	m.open = m.open[1:]
 	if m.rng.IntN(4) == 0 {
 		m.forget(w.ids)
 		_ = w.tx.Rollback()
-		return
+		return true
 	}
 	if err := w.tx.Commit(); err != nil {
 		m.t.Fatalf("commit: %v", err)
 	}
+	return true
 }
 
 // makeDue lets no event wait any longer. A row at a time: InnoDB would wait for what an open transaction has inserted.
@@ -147,7 +157,7 @@ func (m *keyModel) makeDue() {
 }
 
 // change requeues or discards one in some of what is dead.
-func (m *keyModel) change(change func(context.Context, ...string) (int, error), requeue bool, some int) {
+func (m *keyModel) change(change func(context.Context, ...string) (int, error), requeue bool, some int) bool {
 	list, err := m.t.o.DeadLetters(m.t.ctx(), outbox.DeadLetterQuery{})
 	if err != nil {
 		m.t.Fatalf("dead letters: %v", err)
@@ -170,6 +180,7 @@ func (m *keyModel) change(change func(context.Context, ...string) (int, error), 
 	if n, err := change(m.t.ctx(), ids...); n != len(ids) || err != nil {
 		m.t.Errorf("%d dead letters of %d were changed: %v", n, len(ids), err)
 	}
+	return len(ids) > 0
 }
 
 func (m *keyModel) running() (run []*keySlot) {
@@ -181,22 +192,25 @@ func (m *keyModel) running() (run []*keySlot) {
 	return run
 }
 
-func (m *keyModel) join() {
+func (m *keyModel) join() bool {
 	for _, s := range m.slots {
 		if s.stop == nil {
 			m.mu.Lock()
 			s.cur = nil
 			m.mu.Unlock()
 			s.stop = m.t.start(s.r)
-			return
+			return true
 		}
 	}
+	return false
 }
 
-func (m *keyModel) leave() {
-	if run := m.running(); len(run) > 0 {
+func (m *keyModel) leave() bool {
+	run := m.running()
+	if len(run) > 0 {
 		m.stop(run[m.rng.IntN(len(run))])
 	}
+	return len(run) > 0
 }
 
 func (m *keyModel) stop(s *keySlot) {
@@ -212,18 +226,19 @@ type trapped struct {
 }
 
 // overtake declares a relay over while it is in the middle of a hand-over, and lets that end when another has taken over.
-func (m *keyModel) overtake() {
-	if len(m.running()) < 2 {
-		return
+func (m *keyModel) overtake() bool {
+	for len(m.running()) < 2 {
+		m.join()
 	}
 	trap := make(chan *trapped, 1)
 	m.mu.Lock()
 	m.trap = trap
 	m.mu.Unlock()
-	list, _ := m.newEvents(4, true) // so that there is something to hand over
+	list, _ := m.newEvents(5, true) // so that there is something to hand over
+	m.free(&list[4])
 	m.t.write(list...)
 	var x *trapped
-	if !holdsWithin(200*time.Millisecond, func() bool {
+	if m.waits++; !holdsWithin(time.Duration(m.waits)*200*time.Millisecond, func() bool {
 		select {
 		case x = <-trap:
 			return true
@@ -237,17 +252,18 @@ func (m *keyModel) overtake() {
 		select {
 		case x = <-trap: // just now
 			close(x.open)
-		default: // nothing is handed over, as when all of it is held
+		default: // not yet: there is more time for it when it is tried again
 		}
-		return
+		return false
 	}
+	m.waits = 0
 	defer close(x.open)
 	name := owners.PartitionName(partitionOf(x.msg))
 	var id string
 	err := m.t.db.QueryRowContext(m.t.ctx(), m.t.sql.SQL(`SELECT owner FROM {leases} WHERE name = ? AND token = ?`), name, x.msg.Token).Scan(&id)
 	if err != nil {
 		m.t.Errorf("event %s is handed over under token %d, which %s has not: %v", x.msg.ID, x.msg.Token, name, err)
-		return
+		return false
 	}
 	m.mu.Lock()
 	m.wins[partitionToken{partitionOf(x.msg), x.msg.Token}].over = true
@@ -257,4 +273,5 @@ func (m *keyModel) overtake() {
 		return m.t.number(`SELECT COUNT(*) FROM {leases} WHERE name = ? AND token > ?`, name, x.msg.Token) == 1
 	})
 	passes(m.t, time.Duration(m.rng.IntN(20))*time.Millisecond)
+	return true
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sqloutbox/sqloutbox/internal/racing"
 	"github.com/sqloutbox/sqloutbox/outbox"
 	"github.com/sqloutbox/sqloutbox/relay"
 )
@@ -47,7 +48,7 @@ func orderChangeRules() []rule {
 
 func ordersRefused(t *env, from, to relay.Order) {
 	opts := quick(from)
-	opts.Lease = 1500 * time.Millisecond // a sign of life each 500 ms, and each is waited for; longer than a busy machine stops
+	opts.Lease = racing.Slow * 1500 * time.Millisecond // a sign of life each third of it, and each is waited for; longer than a busy machine stops
 	first := &receiver{}
 	stop := t.start(t.otherRelay(first, opts))
 	t.eventually("the first lives", func() bool { return len(t.living()) == 1 })

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sqloutbox/sqloutbox/internal/owners"
+	"github.com/sqloutbox/sqloutbox/internal/racing"
 	"github.com/sqloutbox/sqloutbox/outbox"
 	"github.com/sqloutbox/sqloutbox/relay"
 )
@@ -147,7 +148,7 @@ func sharesFallen(t *env) {
 func sharesAgain(t *env) {
 	p := &receiver{}
 	opts := quick(relay.OrderPerKey)
-	opts.Lease = 900 * time.Millisecond // with the next sign of life it finds out
+	opts.Lease = racing.Slow * 900 * time.Millisecond // with the next sign of life it finds out
 	stop := t.start(t.otherRelay(p, opts))
 	t.wantShares(64)
 	id := t.living()[0].ID
@@ -163,7 +164,7 @@ func sharesRenewed(t *env) {
 	t.write(keyed("k", 1)...)
 	g, second := newGate(), &receiver{}
 	opts := quick(relay.OrderPerKey)
-	opts.Lease = 900 * time.Millisecond
+	opts.Lease = racing.Slow * 900 * time.Millisecond
 	a := t.otherRelay(g, opts)
 	done := t.pass(a)
 	await(t, "it hands over", g.entered)

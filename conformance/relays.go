@@ -114,7 +114,7 @@ func (t *env) startRun(run func(context.Context) error) (stop func() error) {
 		case <-done:
 			return err
 		case <-time.After(t.h.Patience):
-			t.Errorf("it did not stop within %v", t.h.Patience)
+			t.Errorf("not within %v: it stops", t.h.Patience)
 			return nil
 		}
 	})

@@ -3,6 +3,7 @@ package conformance
 import (
 	"context"
 	"database/sql"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -20,6 +21,11 @@ type space struct {
 	sql  *sqltext.Renderer
 
 	remains sync.WaitGroup // of relays that were cut off from the database for good
+}
+
+var libraryTables = []string{
+	"{events}", "{leases}", "{relays}", "{held}", "{pauses}", "{counters}", "{inbox}", "{handlers}", "{deliveries}",
+	"{feed}", "{cursors}", "{subscriptions}", "{webhook_deliveries}",
 }
 
 // A table of the host's: what a business change goes to.
@@ -81,10 +87,7 @@ func (s *space) empty(t testing.TB) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
-	for _, table := range []string{
-		"{events}", "{leases}", "{relays}", "{held}", "{pauses}", "{counters}", "{inbox}", "{handlers}", "{deliveries}",
-		"{feed}", "{cursors}", "{subscriptions}", "{webhook_deliveries}", "conformance_host",
-	} {
+	for _, table := range append(slices.Clone(libraryTables), "conformance_host") {
 		text := "DELETE FROM " + table
 		if _, err := s.db.ExecContext(ctx, s.sql.SQL(text)); err != nil {
 			t.Fatalf("empty the tables: %v", err)

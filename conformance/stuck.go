@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/sqloutbox/sqloutbox/internal/racing"
 	"github.com/sqloutbox/sqloutbox/outbox"
 	"github.com/sqloutbox/sqloutbox/relay"
 )
@@ -84,7 +85,7 @@ func stuckAll(t *env, order relay.Order) {
 	t.write(outbox.Event{ID: "stuck", Topic: "t", Key: "a"}, outbox.Event{ID: "behind", Topic: "t", Key: "b"})
 	entered, open := make(chan struct{}, 2), make(chan struct{})
 	opts := quick(order)
-	opts.PublishTimeout, opts.Lease = 40*time.Millisecond, time.Second
+	opts.PublishTimeout, opts.Lease = 40*time.Millisecond, racing.Slow*time.Second
 	if order != relay.OrderTotal {
 		opts.Concurrency = 1
 	}

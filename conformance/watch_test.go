@@ -16,6 +16,7 @@ type watched struct {
 
 	mu       sync.Mutex // guards what follows
 	failures []string
+	skips    []string // why
 	cleanups []func()
 }
 
@@ -25,6 +26,7 @@ func watch(t *testing.T, c conformance.Case, h conformance.Harness) []string {
 	return failuresOf(t, func(t testing.TB) { c.Run(t, h) })
 }
 
+// failuresOf fails the test itself if it is skipped, which shows nothing.
 func failuresOf(t *testing.T, run func(t testing.TB)) []string {
 	t.Helper()
 	w := &watched{TB: t}
@@ -37,6 +39,9 @@ func failuresOf(t *testing.T, run func(t testing.TB)) []string {
 	<-done
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if len(w.skips) > 0 {
+		t.Errorf("was skipped: %q", w.skips)
+	}
 	return w.failures
 }
 
@@ -73,6 +78,19 @@ func (w *watched) Cleanup(f func()) {
 	w.cleanups = append(w.cleanups, f)
 }
 
+func (w *watched) skip(why string) {
+	w.mu.Lock()
+	w.skips = append(w.skips, why)
+	w.mu.Unlock()
+	runtime.Goexit()
+}
+
+func (w *watched) Skipped() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.skips) > 0
+}
+
 func (w *watched) Failed() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -91,3 +109,6 @@ func (w *watched) Fatalf(format string, args ...any) {
 	w.add(fmt.Sprintf(format, args...))
 	runtime.Goexit()
 }
+func (w *watched) SkipNow()                         { w.skip("SkipNow") }
+func (w *watched) Skip(args ...any)                 { w.skip(fmt.Sprint(args...)) }
+func (w *watched) Skipf(format string, args ...any) { w.skip(fmt.Sprintf(format, args...)) }

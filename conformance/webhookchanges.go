@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sqloutbox/sqloutbox/internal/hookdb"
+	"github.com/sqloutbox/sqloutbox/internal/racing"
 	"github.com/sqloutbox/sqloutbox/relay/webhook"
 )
 
@@ -121,7 +122,7 @@ func webhookLate410(t *env) {
 // A worker that reads a payload for longer than its lease finds that it is too late to send it.
 func webhookSlowRead(t *env) {
 	e := t.endpoint(nil)
-	opts := webhook.Options{Timeout: 300 * time.Millisecond, Lease: 600 * time.Millisecond}
+	opts := webhook.Options{Timeout: racing.Slow * 300 * time.Millisecond, Lease: racing.Slow * 600 * time.Millisecond}
 	w := t.webhooksOn(t.db, opts)
 	t.subscribe(w, "x", e.URL, true, "*")
 	all := events("e", 5)

@@ -13,9 +13,10 @@
 //
 // # Restoring a dump
 //
-// On PostgreSQL INSERTs that name their seq leave the sequence behind the rows. Until setval is called, [Outbox.Check] (and
-// with it the start of a relay) answers [ErrSequenceBehind] with the statement to run, and so does a Write that meets a
-// taken number. The other engines move their numbering forward by themselves.
+// On PostgreSQL INSERTs that name their seq leave the sequence behind the rows. The other engines move theirs past the rows that
+// are inserted, but, like PostgreSQL's, it knows nothing of numbers that other tables alone remember: those of events that are
+// purged by now. Until the numbering is mended, [Outbox.Check] (and with it the start of a relay) answers [ErrSequenceBehind] with
+// the statement to run; a Write that meets a taken number fails with the same error.
 //
 // # Transactions that fit
 //

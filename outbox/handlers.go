@@ -21,7 +21,9 @@ const (
 
 	// What waits for it, by (handler, state, due_ms, seq) and its second page on.
 	outstandingPage = `SELECT seq FROM {deliveries} WHERE handler = ? AND state = 0 AND seq > ? ORDER BY seq LIMIT ?`
-	wakeOutstanding = `{update_events} SET due_ms = {clock} WHERE seq IN ({list}) AND state IN (0, 5) AND claimed_by = ''`
+	// A claimed event is not left out, so that a claim which is just being given back is waited for.
+	wakeOutstanding = `{update_events} SET due_ms = CASE WHEN claimed_by = '' THEN {clock} ELSE due_ms END
+WHERE seq IN ({list}) AND state IN (0, 5)`
 )
 
 // RetireHandler takes away a handler of relay.Handlers that is gone for good, or, with topics, only these of its patterns.

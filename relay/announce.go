@@ -18,7 +18,7 @@ const (
 	insertHandler = `INSERT INTO {handlers} (name, topics, from_seq, since_ms) VALUES (?, ?, ?, {clock}){ignore_name}`
 
 	// By primary key.
-	findHandler = `SELECT topics, retired_ms, replayed_to FROM {handlers} WHERE name = ?{lock}`
+	findHandler = `SELECT topics, retired_ms, from_seq, replayed_to FROM {handlers} WHERE name = ?{lock}`
 	setTopics   = `UPDATE {handlers} SET topics = ? WHERE name = ?`
 	setReplayed = `UPDATE {handlers} SET replayed_to = ? WHERE name = ?`
 
@@ -88,12 +88,12 @@ func (h *Handlers) announceOne(ctx context.Context, one *handler) error {
 }
 
 type handlerRow struct {
-	topics            []byte
-	retired, replayed int64
+	topics                  []byte
+	retired, from, replayed int64
 }
 
 func (h *Handlers) find(ctx context.Context, tx dialect.Tx, name string) (row handlerRow, err error) {
-	err = rows.One(ctx, tx, h.sql.SQL(findHandler), []any{name}, &row.topics, &row.retired, &row.replayed)
+	err = rows.One(ctx, tx, h.sql.SQL(findHandler), []any{name}, &row.topics, &row.retired, &row.from, &row.replayed)
 	return row, err
 }
 

@@ -168,6 +168,9 @@ func (h *hand) settle(c *call, outs []outcome) {
 		h.count--
 		held[ch] = held[ch] || h.r.holds(o)
 		away = away || o.verdict == unavailable
+		if o.verdict == published && h.r.handlers != nil {
+			h.last[e.scope] = e
+		}
 	}
 	var last *chain
 	for _, ch := range c.chains {

@@ -51,19 +51,13 @@ type found struct {
 }
 
 func (r *Relay) findClaimable(ctx context.Context, tx dialect.Tx, room int, paused pauses) (*found, error) {
-	rows, err := tx.QueryContext(ctx, r.sql.SQL(claimable), int64(room))
+	events, cut, err := r.readEvents(ctx, tx, r.sql.SQL(claimable), []any{int64(room)})
 	if err != nil {
 		return nil, err
 	}
-	defer rows.Close()
-	var f found
-	n, bytes := 0, 0
-	for rows.Next() && bytes <= maxBatchBytes {
-		e, err := scanEvent(rows)
-		if err != nil {
-			return nil, err
-		}
-		e.read, e.scope = r.now(), e.msg.ID
+	f := &found{more: cut || len(events) == room}
+	for _, e := range events {
+		e.scope = e.msg.ID
 		e.msg.Token++ // as the claim will count it
 		switch {
 		case e.broken != nil:
@@ -77,13 +71,8 @@ func (r *Relay) findClaimable(ctx context.Context, tx dialect.Tx, room int, paus
 		default:
 			f.fresh = append(f.fresh, e)
 		}
-		n, bytes = n+1, bytes+e.size()
 	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	f.more = n == room || bytes > maxBatchBytes
-	return &f, rows.Close()
+	return f, nil
 }
 
 // claim takes rows into c, as many as there is room for. Lapsed ones are taken one at a time, with nothing else in hand.

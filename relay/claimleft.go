@@ -22,6 +22,8 @@ WHERE seq = ? AND handler = ? AND state = 0 AND attempts = ? AND settled_ms = ? 
 	// By primary key. The attempt is counted before the call, so that a crash counts too.
 	claimDelivery = `{update_deliveries} SET attempts = ?, settled_ms = ?, due_ms = {clock} + ?
 WHERE seq = ? AND handler = ? AND state = 0 AND attempts = ? AND settled_ms = ?`
+	// By primary key.
+	failedSince = `{update_deliveries} SET since_ms = ? WHERE seq = ? AND handler = ? AND state = 0`
 )
 
 // claimNo numbers the claims of an outstanding delivery, in settled_ms; 0: it has not been claimed since it was left, or
@@ -39,6 +41,9 @@ func newClaimNo(alone bool) claimNo {
 
 func (c claimNo) alone() bool  { return c < 0 }
 func (c claimNo) shared() bool { return c > 0 }
+
+// lapsed: nothing was heard of the call again.
+func (c claimNo) lapsed() bool { return c != c.mark() }
 
 // mark says how it was claimed, and is no claim's number.
 func (c claimNo) mark() claimNo { return claimNo(cmp.Compare(c, 0)) }
@@ -73,7 +78,7 @@ func (s *server) claim(ctx context.Context, found []*left, alone bool) (claimed 
 	})
 	if txn.IsUnknown(err) { // one that is left to lapse would count as a call
 		for _, l := range claimed {
-			err = errors.Join(err, s.back(ctx, l))
+			err = errors.Join(err, s.back(ctx, l, nil))
 		}
 	}
 	if err != nil {
@@ -86,7 +91,11 @@ func (s *server) claimOne(ctx context.Context, tx dialect.Tx, l *left, alone boo
 	r := s.h.relay
 	l.no = newClaimNo(alone)
 	was := []any{l.seq, l.n.name, l.counted, int64(l.n.claim)}
-	return r.changeIfFree(ctx, tx, lockOutstanding, claimDelivery, was, l.counted+1, int64(l.no), r.opts.Lease.Milliseconds())
+	taken, err = r.changeIfFree(ctx, tx, lockOutstanding, claimDelivery, was, l.counted+1, int64(l.no), r.opts.Lease.Milliseconds())
+	if err == nil && taken && l.crashedFirst() {
+		_, err = rows.Exec(ctx, tx, r.sql.SQL(failedSince), l.n.since, l.seq, l.n.name)
+	}
+	return taken, err
 }
 
 // changeIfFree changes a delivery that is what it was, unless a handler's transaction holds it. was are the arguments of lock,

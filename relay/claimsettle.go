@@ -78,8 +78,12 @@ func (r *Relay) recordClaimed(ctx context.Context, tx dialect.Tx, id string, all
 		case dead:
 			n, err = rows.Exec(ctx, tx, r.sql.SQL(claimedDead), errorText(x.o.err), seq, id)
 		default:
-			wait := x.o.wait.Milliseconds()
-			back[wait] = append(back[wait], seq)
+			if isElsewhere(x.o.err) {
+				err = r.postponeClaimed(ctx, tx, id, x)
+			} else {
+				wait := x.o.wait.Milliseconds()
+				back[wait] = append(back[wait], seq)
+			}
 		}
 		if err != nil {
 			return 0, err
@@ -108,4 +112,14 @@ func (r *Relay) recordClaimed(ctx context.Context, tx dialect.Tx, id string, all
 		}
 	}
 	return int(outcomes - changed), nil
+}
+
+// postponeClaimed gives back the claim of an event that waits for another process. One that fits no row is another's by now.
+func (r *Relay) postponeClaimed(ctx context.Context, tx dialect.Tx, id string, x ended) error {
+	wait := []any{x.o.wait.Milliseconds()}
+	n, err := r.execListWith(ctx, tx, claimedBack, []int64{x.e.msg.Seq}, wait, []any{id})
+	if err != nil || n == 0 {
+		return err
+	}
+	return r.wakeIfServed(ctx, tx, x)
 }

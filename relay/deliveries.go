@@ -24,7 +24,10 @@ WHERE seq = ? AND handler = ? AND state = 5`
 	readDelivery = `SELECT state FROM {deliveries} WHERE seq = ? AND handler = ?`
 	eventState   = `SELECT state FROM {events} WHERE seq = ?`
 
-	noteDelivery = `{update_deliveries} SET state = ?, attempts = ?, last_error = ?, due_ms = {clock} + ?, settled_ms = {clock}
+	// since_ms: when it was noted first, and from its first failure on when that was. It stands before the attempts: MySQL would
+	// look at the new ones.
+	noteDelivery = `{update_deliveries} SET since_ms = CASE WHEN attempts = 0 AND ? > 0 THEN {clock} ELSE since_ms END,
+       state = ?, attempts = ?, last_error = ?, due_ms = {clock} + ?, settled_ms = {clock}
 WHERE seq = ? AND handler = ? AND state NOT IN (1, 2, ?)`
 	// No record outlives its event.
 	insertNote = `INSERT INTO {deliveries} (state, attempts, last_error, due_ms, handler, seq, since_ms, settled_ms)
@@ -86,8 +89,8 @@ func (h *Handlers) note(ctx context.Context, seq int64, handler string, now note
 	for range 2 { // once more if another process was faster
 		err = txn.Run(ctx, h.own, h.d, func(tx dialect.Tx) error {
 			was = delivery.None
-			changed, err := rows.Exec(ctx, tx, h.sql.SQL(noteDelivery), now.state, now.attempts, now.text, now.wait.Milliseconds(),
-				seq, handler, stays)
+			changed, err := rows.Exec(ctx, tx, h.sql.SQL(noteDelivery), now.attempts, now.state, now.attempts, now.text,
+				now.wait.Milliseconds(), seq, handler, stays)
 			if err != nil || changed > 0 {
 				return err
 			}

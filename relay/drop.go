@@ -3,6 +3,7 @@ package relay
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 )
 
@@ -18,6 +19,20 @@ func (h *hand) dropRest(ch *chain) {
 	}
 	h.count -= len(ch.events)
 	ch.events = nil
+}
+
+// dropScope lets go of what stands behind a settled event of its scope, also of what the last turn has taken.
+func (h *hand) dropScope(scope string) {
+	h.held[scope] = true
+	ch := h.chains[scope]
+	if ch == nil {
+		return
+	}
+	h.dropRest(ch)
+	if i := slices.Index(h.ready, ch); i >= 0 { // no call of it is under way
+		h.ready = slices.Delete(h.ready, i, i+1)
+		h.forget(ch)
+	}
 }
 
 func (h *hand) forget(ch *chain) {

@@ -1,12 +1,16 @@
 package relay
 
 import (
+	"context"
 	"database/sql"
+	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
 	"github.com/sqloutbox/sqloutbox/internal/clocks"
+	"github.com/sqloutbox/sqloutbox/internal/rows"
 	"github.com/sqloutbox/sqloutbox/outbox"
 )
 
@@ -21,17 +25,27 @@ type event struct {
 	by          string
 	broken      error // the row can't be handed over: why
 
-	scope string           // of order: one event of it at a time, in order
-	guard *clocks.Deadline // until when it is ours
-	claim *claim           // in OrderNone
-	known int              // how many handlers the database knew when it was handed over
-	began atomic.Int64     // when its last handler began, by r.now().Mono
-	hand  *hand            // that a call of it is made from; nil: none
+	scope   string           // of order: one event of it at a time, in order
+	guard   *clocks.Deadline // until when it is ours
+	claim   *claim           // in OrderNone
+	known   int              // how many handlers the database knew when it was handed over
+	putBack bool             // it was left in the outbox, for a handler that came while it was in hand
+	began   atomic.Int64     // when its last handler began, by r.now().Mono
+	hand    *hand            // that a call of it is made from; nil: none
 }
 
-// eventColumns are read in the order of scanEvent. The clock is a scalar subquery: computed once, not once a row.
-const eventColumns = `seq, id, topic, event_key, partition_no, headers, payload, created_ms, due_ms, attempts, total_attempts,
-       first_failed_ms, claimed_by, claim_token, (SELECT {clock})`
+const (
+	// eventColumns are read in the order of scanEvent. What each row sends costs on both sides, and nearly all events are plain:
+	// due, and nothing has happened to them yet. So what tells otherwise is not read, but for a sign: the clock is negative
+	// where the event is not plain. The clock is a scalar subquery: computed once, not once a row.
+	eventColumns = `seq, id, topic, event_key, partition_no, headers, payload, created_ms,
+       CASE WHEN due_ms <= (SELECT {clock}) AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
+                 AND claimed_by = '' THEN (SELECT {clock}) ELSE -(SELECT {clock}) END`
+
+	// By primary key.
+	eventHistory = `SELECT seq, due_ms, attempts, total_attempts, first_failed_ms, claim_token, claimed_by
+FROM {events}{use_key} WHERE seq IN ({list})`
+)
 
 // wait is how long until the event is due, by the database's clock when it was read.
 func (e *event) wait() time.Duration {
@@ -44,26 +58,27 @@ func (e *event) neverDelayed() bool {
 	return e.msg.Attempt == 1 && e.due <= e.msg.CreatedAt.UnixMilli()
 }
 
-func scanEvent(rows *sql.Rows) (*event, error) {
+// scanEvent reads a row of eventColumns. plain is false where eventHistory has more to say.
+func scanEvent(rows *sql.Rows) (e *event, plain bool, err error) {
 	var (
-		e               event
-		m               = &e.msg
-		headers         []byte
-		created         int64
-		attempts, total int64 // as drivers give them: another type would be converted by way of a text
+		headers       []byte
+		created, mark int64 // as drivers give them: another type would be converted by way of a text
 	)
-	err := rows.Scan(&m.Seq, &m.ID, &m.Topic, &m.Key, &e.partition, &headers, &m.Payload, &created, &e.due, &attempts, &total,
-		&e.firstFailed, &e.by, &m.Token, &e.readAt)
-	if err != nil {
-		return nil, err
+	e = &event{}
+	m := &e.msg
+	if err := rows.Scan(&m.Seq, &m.ID, &m.Topic, &m.Key, &e.partition, &headers, &m.Payload, &created, &mark); err != nil {
+		return nil, false, err
 	}
-	m.Attempt, m.Requeued, m.CreatedAt = int(attempts)+1, total > attempts, time.UnixMilli(created)
+	m.Attempt, m.CreatedAt = 1, time.UnixMilli(created)
+	if e.readAt = mark; mark < 0 {
+		e.readAt = -mark
+	}
 	if h, err := outbox.DecodeHeaders(headers); err != nil {
 		e.broken = fmt.Errorf("the row can't be read: %w", err)
 	} else {
 		m.Headers = h
 	}
-	return &e, nil
+	return e, mark >= 0, nil
 }
 
 func (e *event) size() int { return len(e.msg.Payload) + len(e.msg.ID) + len(e.msg.Topic) + 256 }
@@ -71,24 +86,69 @@ func (e *event) size() int { return len(e.msg.Payload) + len(e.msg.ID) + len(e.m
 // maxBatchBytes bounds what one batch holds in memory; a single event may be larger.
 const maxBatchBytes = 16 << 20
 
-// readEvents reads to the end, or to the byte bound, so that the connection is free again.
-func (r *Relay) readEvents(rows *sql.Rows) (out []*event, cut bool, err error) {
-	defer rows.Close()
+// readEvents reads to the end, or to the byte bound, so that the connection is free again. The history of events that are not
+// plain is a second statement: nobody changes a pending event but whoever has it locked, or owns it.
+func (r *Relay) readEvents(ctx context.Context, q rows.Queryer, text string, args []any) (out []*event, cut bool, err error) {
+	found, err := q.QueryContext(ctx, text, args...)
+	if err != nil {
+		return nil, false, err
+	}
+	defer found.Close()
 	bytes, read := 0, r.now()
-	for rows.Next() {
-		e, err := scanEvent(rows)
+	var marked []int64
+	for found.Next() {
+		e, plain, err := scanEvent(found)
 		if err != nil {
 			return nil, false, err
 		}
-		e.read = read
+		if e.read = read; !plain {
+			marked = append(marked, e.msg.Seq)
+		}
 		out = append(out, e)
 		if bytes += e.size(); bytes > maxBatchBytes {
 			cut = true
 			break
 		}
 	}
-	if err := rows.Err(); err != nil {
+	if err := errors.Join(found.Err(), found.Close()); err != nil {
 		return nil, false, err
 	}
-	return out, cut, rows.Close()
+	if len(marked) > 0 {
+		out, err = r.readHistory(ctx, q, out, marked)
+	}
+	return out, cut, err
+}
+
+// readHistory reads what has happened to some of the events, and leaves out those of them that are no longer there.
+func (r *Relay) readHistory(ctx context.Context, q rows.Queryer, events []*event, seqs []int64) ([]*event, error) {
+	bySeq := make(map[int64]*event, len(seqs))
+	i := 0
+	for _, e := range events { // both in the order of reading
+		if i < len(seqs) && e.msg.Seq == seqs[i] {
+			bySeq[e.msg.Seq] = e
+			i++
+		}
+	}
+	for some := range slicesOf(seqs, maxBatch) {
+		text, args := r.listArgs(eventHistory, some, nil, nil)
+		err := rows.Each(ctx, q, text, args, func(row *sql.Rows) error {
+			var seq, attempts, total, firstFailed, due, token int64
+			var by string
+			if err := row.Scan(&seq, &due, &attempts, &total, &firstFailed, &token, &by); err != nil {
+				return err
+			}
+			e := bySeq[seq]
+			delete(bySeq, seq)
+			e.due, e.firstFailed, e.by = due, firstFailed, by
+			e.msg.Attempt, e.msg.Requeued, e.msg.Token = int(attempts)+1, total > attempts, token
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return slices.DeleteFunc(events, func(e *event) bool {
+		_, gone := bySeq[e.msg.Seq]
+		return gone
+	}), nil
 }

@@ -2,12 +2,14 @@ package relay
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 
 	"github.com/sqloutbox/sqloutbox/dialect"
 	"github.com/sqloutbox/sqloutbox/internal/delivery"
 	"github.com/sqloutbox/sqloutbox/internal/rows"
+	"github.com/sqloutbox/sqloutbox/internal/topics"
 	"github.com/sqloutbox/sqloutbox/internal/txn"
 )
 
@@ -26,6 +28,10 @@ WHERE seq = ? AND handler = ? AND state = 0 AND attempts = ? AND settled_ms = ?`
 	leaveFailed = `{update_deliveries} SET settled_ms = CASE WHEN state = 6 THEN -1 ELSE ? END,
     attempts = CASE WHEN state = 6 THEN attempts ELSE attempts + ? END, state = 0
 WHERE handler = ? AND seq = ? AND state IN (3, 6)`
+	// By primary key, and of a handful of handlers each.
+	outstandingTopics = `SELECT h.topics FROM {deliveries} d JOIN {handlers} h ON h.name = d.handler
+WHERE d.seq = ? AND d.state = 0 AND h.retired_ms = 0`
+	dueAgain = `{update_events} SET due_ms = {clock} WHERE seq = ? AND state IN (0, 5)`
 )
 
 // takeBack makes an outstanding delivery that is due this event's own again, in a process that has the handler and serves
@@ -80,4 +86,28 @@ func (h *Handlers) leaveToOthers(ctx context.Context, e *event, foreign []*need)
 		}
 	}
 	return &postponedError{err: fmt.Errorf("%w: %q", errElsewhere, foreign[0].shown), wait: h.patience(e, since), elsewhere: true}
+}
+
+// wakeIfServed makes an event due that waits for nobody any more: what it was to wait for has ended, or was retired, while it
+// was in hand, and woke nobody. It was put aside before in the same transaction, so that whoever ends it now waits for the
+// event's row, and finds it put aside.
+func (r *Relay) wakeIfServed(ctx context.Context, tx dialect.Tx, x ended) error {
+	if !isElsewhere(x.o.err) {
+		return nil
+	}
+	m, waits := x.e.msg, false
+	err := rows.Each(ctx, tx, r.sql.SQL(outstandingTopics), []any{m.Seq}, func(row *sql.Rows) error {
+		var text []byte
+		if err := row.Scan(&text); err != nil {
+			return err
+		}
+		takes, err := topics.Decode(text) // needs says what can't be read
+		waits = waits || err != nil || takes.Match(m.Topic, m.Seq)
+		return nil
+	})
+	if err != nil || waits {
+		return err
+	}
+	_, err = rows.Exec(ctx, tx, r.sql.SQL(dueAgain), m.Seq)
+	return err
 }

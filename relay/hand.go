@@ -28,7 +28,8 @@ type hand struct {
 	// held are the scopes in which something failed since the coordinator looked last. A turn that was under way then
 	// did not know it, so that what it took of them must wait.
 	held map[string]bool
-	slow map[string]bool // scopes with a call that takes long
+	slow map[string]bool   // scopes with a call that takes long
+	last map[string]*event // with Handlers: by scope, the last one that is published and not settled
 }
 
 type chain struct {
@@ -40,6 +41,7 @@ func (r *Relay) newHand(ctx context.Context, most int) *hand {
 	h := &hand{
 		r: r, most: most, news: make(chan struct{}, 1),
 		chains: make(map[string]*chain), calls: make(map[*call]struct{}), held: make(map[string]bool), slow: make(map[string]bool),
+		last: make(map[string]*event),
 	}
 	h.ctx, h.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	go h.watchDeadlines() // until the hand is cancelled
@@ -101,6 +103,29 @@ func (h *hand) collect() (all []ended, left int, halted bool) {
 	all, h.done = h.done, nil
 	clear(h.held)
 	return all, h.count, h.halted
+}
+
+// overtakes reports whether the event before this one in its scope is not settled, and went through fewer handlers than there
+// are by now: it may be put back for the one that has come since.
+func (h *hand) overtakes(e *event) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	before := h.last[e.scope]
+	return before != nil && before.known != e.known
+}
+
+// settled tells what a turn has settled. What was put back is read again, and so is what stands behind it in its scope.
+func (h *hand) settled(all []ended) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, x := range all {
+		if h.last[x.e.scope] == x.e {
+			delete(h.last, x.e.scope)
+		}
+		if x.e.putBack {
+			h.dropScope(x.e.scope)
+		}
+	}
 }
 
 // putOff gives back what collect has taken, for the next time. None of it holds its chain.

@@ -14,6 +14,9 @@ import (
 )
 
 var (
+	// errOvertakes leaves an event as it is, to be read again behind the one before it.
+	errOvertakes = errors.New("a handler has come that the event before it in its order may not have had")
+
 	errNotDue = errors.New("its next try is not due yet")
 	errServed = errors.New("it was left for another process, and is run by one that serves")
 
@@ -37,6 +40,9 @@ func (h *Handlers) handle(ctx context.Context, e *event) error {
 	all, err := h.needs(look, e)
 	if err != nil {
 		return Unavailable(fmt.Errorf("look up the event's handlers: %w", err))
+	}
+	if e.hand != nil && e.hand.overtakes(e) {
+		return errOvertakes
 	}
 	if len(all) == 0 && h.opts.RequireHandler && !fanout.Own(e.msg.Topic) {
 		return &postponedError{err: fmt.Errorf("%w: %q", ErrNoHandler, e.msg.Topic), wait: h.patience(e, e.msg.CreatedAt.UnixMilli())}
@@ -108,13 +114,21 @@ func (h *Handlers) deliver(ctx context.Context, e *event, n *need, watched bool)
 		return result{err: &postponedError{err: errServed, wait: jitter(h.relay.opts.Poll), elsewhere: true}}
 	}
 	defer h.running.end(e.msg.Seq, n.name)
+	if n.crashed() && h.relay.spent(e, n.attempts, h.limit(n.own)) { // it was the last
+		m := e.msg
+		m.Attempt = n.attempts
+		return result{err: h.conclude(ctx, e, m, n, result{err: Permanent(errCrashed)}, 0)}
+	}
 	if !n.served {
-		leave, err := h.enterGate(ctx, e, watched)
+		e.began.Store(int64(h.relay.now().Mono))
+		waiting, stop := context.WithTimeout(ctx, h.relay.opts.PublishTimeout)
+		defer stop()
+		p, err := h.enter(waiting, n.own, e, watched)
 		if err != nil {
 			return result{err: err}
 		}
-		defer leave()
-		defer h.onStuck(e, func(time.Duration) { leave() })()
+		defer p.leave()
+		defer h.onStuck(e, func(time.Duration) { p.gate() })()
 	}
 	return h.call(ctx, e, n, watched)
 }
@@ -124,10 +138,6 @@ func (h *Handlers) call(ctx context.Context, e *event, n *need, watched bool) re
 	m := e.msg
 	m.Payload, m.Headers = bytes.Clone(m.Payload), maps.Clone(m.Headers)
 	m.Attempt = n.attempts + 1
-	if n.crashed() && h.relay.spent(e, n.attempts, h.limit(n.own)) {
-		m.Attempt--
-		return result{err: h.conclude(ctx, e, m, n, result{err: Permanent(errCrashed)}, 0)}
-	}
 	if watched {
 		if over, err := h.watch(ctx, e, m, n); over {
 			return result{err: err}

@@ -54,3 +54,9 @@ func isPostponed(err error) bool {
 	var later *postponedError
 	return errors.As(err, &later)
 }
+
+// isElsewhere reports whether an event waits for a process that serves.
+func isElsewhere(err error) bool {
+	var later *postponedError
+	return errors.As(err, &later) && later.elsewhere
+}

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// gate lets handlers' calls of this process in: any number beside each other, or one alone, whose crash must name its
-// culprit. One that is to be alone is waited for by those that come after it.
+// gate lets handlers' calls of this process in, once they have a place of their handler's own: any number beside each other, or
+// one alone, whose crash must name its culprit. One that is to be alone is waited for by those that come after it.
 type gate struct {
 	mu      sync.Mutex // guards what follows
 	inside  int
@@ -111,15 +111,27 @@ func (r *running) has(seq int64, handler string) bool {
 	return r.calls[runningCall{seq, handler}]
 }
 
-// enterGate waits for a call's place as long as a call may wait.
-func (h *Handlers) enterGate(ctx context.Context, e *event, alone bool) (leave func(), err error) {
-	e.began.Store(int64(h.relay.now().Mono))
-	waiting, stop := context.WithTimeout(ctx, h.relay.opts.PublishTimeout)
-	defer stop()
-	if leave, err = h.gate.enter(waiting, alone); err != nil {
-		return nil, h.notRun(waiting, err)
+// place is where a call is made: one of its handler's own, and one in the gate.
+type place struct{ room, gate func() } // each gives it back, once
+
+func (p *place) leave() {
+	p.gate()
+	p.room()
+}
+
+// enter waits for a call's place until ctx ends. Its handler's own comes first: one that waits for that is in nobody's way, and
+// keeps nothing from being alone. e is nil where the relay has not handed the event over.
+func (h *Handlers) enter(ctx context.Context, own *handler, e *event, alone bool) (*place, error) {
+	room, err := own.enter(ctx, h.relay, e, alone)
+	if err != nil {
+		return nil, h.notRun(ctx, err)
 	}
-	return leave, nil
+	gate, err := h.gate.enter(ctx, alone)
+	if err != nil {
+		room()
+		return nil, h.notRun(ctx, err)
+	}
+	return &place{room, gate}, nil
 }
 
 // onStuck calls fn if a call of an event's handler does not return after its time and the grace. returned ends that.

@@ -43,8 +43,9 @@ func enter(ctx context.Context, room chan struct{}) (leave func(), err error) {
 var errFull = errors.New("as many calls as its Concurrency are under way, and enough wait for their turn")
 
 // enter takes one of a handler's own places. What waits for one keeps none of the relay's, and no more than half a batch
-// waits: the events of other handlers go on meanwhile.
-func (own *handler) enter(ctx context.Context, r *Relay, e *event) (leave func(), err error) {
+// waits: the events of other handlers go on meanwhile. What goes alone waits for none: all that goes beside it is in the room,
+// and may never return.
+func (own *handler) enter(ctx context.Context, r *Relay, e *event, alone bool) (leave func(), err error) {
 	if own.room == nil {
 		return func() {}, ctx.Err()
 	}
@@ -54,15 +55,19 @@ func (own *handler) enter(ctx context.Context, r *Relay, e *event) (leave func()
 		return own.leaves(), nil
 	default:
 	}
+	full := func() error { return &postponedError{err: errFull, wait: jitter(own.queue.wait(&r.opts))} }
+	if alone {
+		return nil, full()
+	}
 	if own.line != nil {
 		select {
 		case own.line <- struct{}{}:
 			defer func() { <-own.line }()
 		default:
-			return nil, &postponedError{err: errFull, wait: jitter(own.queue.wait(&r.opts))}
+			return nil, full()
 		}
 	}
-	if e.hand != nil {
+	if e != nil && e.hand != nil {
 		defer e.hand.standAside()()
 	}
 	if _, err := enter(ctx, own.room); err != nil {

@@ -25,17 +25,12 @@ var (
 
 // run calls a handler. What it waits for before is bounded by the PublishTimeout, and so is the call itself, or by less.
 func (h *Handlers) run(ctx context.Context, e *event, m Message, n *need) result {
-	e.began.Store(int64(h.relay.now().Mono))
-	waiting, stop := context.WithTimeout(ctx, h.relay.opts.PublishTimeout)
-	defer stop()
-	leave, err := n.own.enter(waiting, h.relay, e)
-	if err != nil {
-		return result{err: h.notRun(waiting, err)}
-	}
-	defer leave()
 	if n.own.NoTx != nil {
 		return h.runNoTx(ctx, e, m, n)
 	}
+	e.began.Store(int64(h.relay.now().Mono))
+	waiting, stop := context.WithTimeout(ctx, h.relay.opts.PublishTimeout)
+	defer stop()
 	leaveTx, err := h.enterTx(waiting)
 	if err != nil {
 		return result{err: h.notRun(waiting, err)}

@@ -43,8 +43,6 @@ WHERE seq = ? AND state = 0`
 	// Uncharged.
 	postpone = `{update_events} SET state = 5, partition_no = ?, claimed_by = '', due_ms = {clock} + ?, last_error = ?
 WHERE seq = ? AND state = 0`
-	// By primary key. What an event waits for may be done before it is put aside: then nobody wakes it.
-	outstandingAny = `SELECT COUNT(*) FROM {deliveries} WHERE seq = ? AND state = 0`
 
 	// By (state, due_ms, seq). A group's number is a hash of its key, and so two keys may share it.
 	group = `SELECT seq FROM {events}{use_due} WHERE state = 4 AND due_ms = ? AND seq <= ? AND event_key = ?

@@ -10,7 +10,7 @@ import (
 type verdict int
 
 const (
-	untouched   verdict = iota // not handed over, or cut off by this process's own end: nothing to record
+	untouched   verdict = iota // not handed over, or cut off by this process's own end, or to be read again: nothing to record
 	published                  // safe at the destination
 	failed                     // to be tried again
 	dead                       // given up
@@ -54,8 +54,13 @@ func (r *Relay) judge(ctx context.Context, e *event, err error, took time.Durati
 		out.verdict = published
 	case ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.Cause(ctx))):
 		out.verdict = untouched // it was the relay that cut it off, not the event's doing; net/http answers the cause
+	case errors.Is(err, errOvertakes):
+		out.verdict = untouched
 	case errors.As(err, &later) && r.opts.Order == OrderTotal: // nothing may overtake it
-		out.verdict, out.wait = unavailable, jitter(r.opts.Poll)
+		out.verdict, out.wait = unavailable, later.wait
+		if later.elsewhere { // another process may be through with it long before
+			out.wait = min(later.wait, jitter(r.opts.Poll))
+		}
 	case errors.As(err, &later):
 		out.verdict, out.wait = postponed, later.wait
 	case IsUnavailable(err):

@@ -2,7 +2,6 @@ package relay
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/sqloutbox/sqloutbox/dialect"
@@ -173,19 +172,11 @@ func (s *keySource) record(ctx context.Context, tx dialect.Tx, all []ended) erro
 
 // postpone puts an event aside that is not charged.
 func (s *keySource) postpone(ctx context.Context, tx dialect.Tx, x ended) error {
-	seq, wait := x.e.msg.Seq, x.o.wait
-	var later *postponedError
-	if errors.As(x.o.err, &later) && later.elsewhere {
-		var n int
-		if err := rows.One(ctx, tx, s.r.sql.SQL(outstandingAny), []any{seq}, &n); err != nil {
-			return err
-		}
-		if n == 0 {
-			wait = 0
-		}
+	_, err := rows.Exec(ctx, tx, s.r.sql.SQL(postpone), partitionOf(x.e), x.o.wait.Milliseconds(), errorText(x.o.err), x.e.msg.Seq)
+	if err != nil {
+		return err
 	}
-	_, err := rows.Exec(ctx, tx, s.r.sql.SQL(postpone), partitionOf(x.e), wait.Milliseconds(), errorText(x.o.err), seq)
-	return err
+	return s.r.wakeIfServed(ctx, tx, x)
 }
 
 // stillDue tells "nothing is due" from "due by now" and "due, but in another relay's partitions": wait is 0 then.

@@ -63,14 +63,14 @@ func (s *session) probeNow(ctx context.Context) (signs, error) {
 	r := s.r
 	ctx, cancel := r.bounded(ctx)
 	defer cancel()
-	s.looked = r.now().Mono
+	from := r.now().Mono
 	var pending, scheduled, paused sql.NullInt64
 	var pauses int
 	var now int64
 	if err := rows.One(ctx, r.db, r.sql.SQL(probe), nil, &pending, &scheduled, &paused, &pauses, &now); err != nil {
 		return signs{}, fmt.Errorf("probe: %w", err)
 	}
-	if err := s.readPauses(ctx, pauses); err != nil {
+	if err := s.readPauses(ctx, pauses, from); err != nil {
 		return signs{}, err
 	}
 	saw := signs{untilDue(pending, now), untilDue(scheduled, now)}

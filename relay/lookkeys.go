@@ -51,7 +51,7 @@ func (s *keySource) lookAround(ctx context.Context) (signs, error) {
 
 func (s *keySource) probeKeys(ctx context.Context) (saw signs, fallen bool, err error) {
 	r := s.r
-	s.looked = r.now().Mono
+	from := r.now().Mono
 	var ready, scheduled, waiting, paused sql.NullInt64
 	var relays, before, over, known, free, pauses int
 	var now int64
@@ -61,11 +61,11 @@ func (s *keySource) probeKeys(ctx context.Context) (saw signs, fallen bool, err 
 	if err != nil {
 		return signs{}, false, err
 	}
+	if err := s.readPauses(ctx, pauses, from); err != nil {
+		return signs{}, false, err
+	}
 	if over > 0 {
 		return signs{}, true, nil
-	}
-	if err := s.readPauses(ctx, pauses); err != nil {
-		return signs{}, false, err
 	}
 	had := len(s.partitions)
 	if err := s.balance(ctx, share(relays, before), free, known); err != nil {

@@ -3,6 +3,7 @@ package relay
 import (
 	"context"
 	"errors"
+	"time"
 )
 
 // mode is how long a pass goes on.
@@ -36,10 +37,16 @@ func (r *Relay) untilOver(ctx context.Context, s *session, m mode, roll func() (
 			r.waitFor(ctx, s, idle.afterError(), false)
 		case m == once:
 			return sum, nil
+		case isPostponed(p.unavailable): // in OrderTotal: the first event waits for its handlers, and nothing is due before it is
+			if m == dry && p.wait > 0 {
+				return sum, nil
+			}
+			if p.published > 0 {
+				idle.reset()
+			}
+			r.waitFor(ctx, s, min(idle.next(r.opts), max(p.wait, time.Millisecond)), true)
 		case p.unavailable != nil && m == dry:
 			return sum, p.unavailable
-		case isPostponed(p.unavailable): // in OrderTotal
-			r.waitFor(ctx, s, p.wait, true)
 		case p.unavailable != nil:
 			refused++
 			s.rest(ctx, max(p.wait, jitter(backoff(r.opts.Backoff, r.opts.BackoffMax, refused))))

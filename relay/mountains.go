@@ -114,13 +114,9 @@ func (k *keyReader) pastMountains(ctx context.Context, tx dialect.Tx, left inHan
 	text := s.r.sql.Lists(lookPast, len(partitions), len(beside))
 	// What is in hand is read again, and left out here.
 	limit := int64(k.room/2 + 1 + len(left.seqs()))
-	found, err := tx.QueryContext(ctx, text, slices.Concat(partitions, []any{upTo}, beside, []any{limit})...)
+	events, _, err := s.r.readEvents(ctx, tx, text, slices.Concat(partitions, []any{upTo}, beside, []any{limit}))
 	if err != nil {
 		return false, fmt.Errorf("read past mountains: %w", err)
-	}
-	events, _, err := s.r.readEvents(found)
-	if err != nil {
-		return false, err
 	}
 	took := s.r.now().Mono - from
 	s.mountains.pastNext = from + seldom*took

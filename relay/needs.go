@@ -36,7 +36,7 @@ type need struct {
 	have      bool     // there is a record
 	state     int
 	attempts  int     // that are used up
-	since     int64   // ms: when it was noted first
+	since     int64   // ms: when it was noted first; once attempts are used up: when it failed first
 	due       int64   // ms: until its next try, or until it is free again
 	claim     claimNo // outstanding: its last claim
 	lastError string
@@ -156,7 +156,7 @@ func (r *Relay) recheck(ctx context.Context, tx dialect.Tx, all []ended) error {
 	}
 	for i, x := range all {
 		if x.o.verdict == published && x.e.known != n {
-			all[i].o = outcome{}
+			all[i].o, x.e.putBack = outcome{}, true
 		}
 	}
 	return nil

@@ -28,6 +28,31 @@ func (d oneWriter) Begin(ctx context.Context, db *sql.DB) (dialect.Tx, error) {
 	return &writerTx{tx, leave}, nil
 }
 
+// What a dialect may have besides is handed through: embedding the interface hides it.
+var _ interface {
+	dialect.KeyRanges
+	dialect.RowFilter
+	dialect.SeqBelower
+} = oneWriter{}
+
+func (d oneWriter) ChangesRangesAlone() bool {
+	k, ok := d.Dialect.(dialect.KeyRanges)
+	return ok && k.ChangesRangesAlone()
+}
+
+func (d oneWriter) FiltersRows() bool {
+	f, ok := d.Dialect.(dialect.RowFilter)
+	return ok && f.FiltersRows()
+}
+
+// SeqBelow is SeqBehind, which knows no floor, where the dialect has nothing better.
+func (d oneWriter) SeqBelow(ctx context.Context, db *sql.DB, table string, floor int64) (mend string, err error) {
+	if b, ok := d.Dialect.(dialect.SeqBelower); ok {
+		return b.SeqBelow(ctx, db, table, floor)
+	}
+	return d.SeqBehind(ctx, db, table)
+}
+
 type writerTx struct {
 	dialect.Tx
 	leave func()

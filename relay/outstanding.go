@@ -54,6 +54,9 @@ type left struct {
 // settled: the event was published, or deleted, meanwhile.
 func (l *left) settled() bool { return l.state == 1 }
 
+// crashedFirst: the first call of all ended its process, or will have if it is charged. That is known when its claim has lapsed.
+func (l *left) crashedFirst() bool { return l.n.claim.lapsed() && l.counted == 1 }
+
 // scope is what is run one at a time.
 func (l *left) scope() string { return l.n.name + "\x00" + l.key }
 
@@ -168,7 +171,9 @@ func (s *server) page(ctx context.Context, w waiting) (all []*left, over bool, e
 		l := &left{n: need{name: w.name, shown: w.own.Name, own: w.own, have: true, served: true, state: delivery.Outstanding}}
 		var claim, behind int64
 		err := row.Scan(&l.seq, &l.counted, &claim, &l.n.since, &l.n.lastError, &l.due, &l.topic, &l.key, &l.state, &behind)
-		l.n.claimed(claimNo(claim), l.counted)
+		if l.n.claimed(claimNo(claim), l.counted); l.crashedFirst() {
+			l.n.since = l.due
+		}
 		if l.behind = behind > 0; s.h.relay.opts.Order == OrderNone {
 			l.key = "" // it has no order
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"time"
 
 	"github.com/sqloutbox/sqloutbox/dialect"
 	"github.com/sqloutbox/sqloutbox/internal/rows"
@@ -41,15 +42,17 @@ func (p pauses) topic() (string, bool) {
 	return "", false
 }
 
-// readPauses reads them anew, if there are any.
-func (s *session) readPauses(ctx context.Context, n int) error {
-	s.pauses = nil
-	if n == 0 {
-		return nil
+// readPauses reads them anew, if there are any, for a look that began at from. If that fails it was no look: what was known
+// holds on, and nothing is handed over before anything is.
+func (s *session) readPauses(ctx context.Context, n int, from time.Duration) (err error) {
+	var all pauses
+	if n > 0 {
+		if all, err = s.r.readPauses(ctx); err != nil {
+			return err
+		}
 	}
-	all, err := s.r.readPauses(ctx)
-	s.pauses = all
-	return err
+	s.pauses, s.looked = all, from
+	return nil
 }
 
 func (r *Relay) readPauses(ctx context.Context) (pauses, error) {

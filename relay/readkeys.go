@@ -79,22 +79,31 @@ const fewRanges = 3
 // so one moment: of two, the second could find an event of a key that committed together with a lower one which the first
 // has not seen, or a row again that another relay has given its partition.
 func (s *keySource) lookForKeys(ctx context.Context, tx dialect.Tx, inHand []int64, room int) (events []*event, full bool, err error) {
+	text, args := s.keysStatement(inHand, room)
+	events, cut, err := s.r.readEvents(ctx, tx, text, args)
+	if err != nil {
+		return nil, false, fmt.Errorf("read pending: %w", err)
+	}
+	return events, cut || len(events) == room, nil
+}
+
+// keysStatement asks for up to room events beside what is in hand.
+func (s *keySource) keysStatement(inHand []int64, room int) (text string, args []any) {
 	partitions := s.readTogether()
 	ends := sqltext.RangesOf(partitions)
 	if len(ends) > 2 && !s.r.filtersRows || len(ends) > 2*fewRanges {
 		list := sqltext.FilledUp(partitions)
 		text, besides := s.r.sql.Aside(lookKeys, len(list), inHand)
-		return s.lookAtSome(ctx, tx, text, slices.Concat(list, besides, []any{int64(room)}), room)
+		return text, slices.Concat(list, besides, []any{int64(room)})
 	}
 	text, besides := s.r.sql.Aside(lookKeysIn(len(ends)/2), 0, inHand)
-	var args []any
 	for one := range slices.Chunk(ends, 2) {
 		args = slices.Concat(args, one, besides, []any{int64(room)})
 	}
 	if len(ends) > 2 {
 		args = append(args, int64(room))
 	}
-	return s.lookAtSome(ctx, tx, text, args, room)
+	return text, args
 }
 
 // lookKeysIn reads some ranges of partitions: each in the order of the index, and merged in that order, so that nothing is
@@ -105,13 +114,4 @@ func lookKeysIn(ranges int) string {
 	}
 	each := slices.Repeat([]string{"(SELECT *" + keysFromTo + ")"}, ranges)
 	return "SELECT " + eventColumns + "\nFROM (" + strings.Join(each, " UNION ALL\n") + ") found ORDER BY state, seq LIMIT ?"
-}
-
-func (s *keySource) lookAtSome(ctx context.Context, tx dialect.Tx, text string, args []any, room int) (events []*event, full bool, err error) {
-	found, err := tx.QueryContext(ctx, text, args...)
-	if err != nil {
-		return nil, false, fmt.Errorf("read pending: %w", err)
-	}
-	events, cut, err := s.r.readEvents(found)
-	return events, cut || len(events) == room, err
 }

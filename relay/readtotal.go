@@ -26,13 +26,12 @@ func (s totalSource) readTotal(ctx context.Context, tx dialect.Tx, t *turn, inHa
 		}
 	}
 	text, args := r.sql.Aside(lookPending, 0, inHand)
-	rows, err := tx.QueryContext(ctx, text, append(args, int64(t.room))...)
+	events, cut, err := r.readEvents(ctx, tx, text, append(args, int64(t.room)))
 	if err != nil {
 		return false, fmt.Errorf("read pending: %w", err)
 	}
-	events, cut, err := r.readEvents(rows)
-	if err != nil || len(events) == 0 {
-		return false, err
+	if len(events) == 0 {
+		return false, nil
 	}
 	full := cut || len(events) == t.room
 	if i := slices.IndexFunc(events, func(e *event) bool { return e.msg.Seq > holder }); i == 0 {

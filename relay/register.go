@@ -2,6 +2,7 @@ package relay
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"os"
@@ -40,21 +41,30 @@ func (v rival) Error() string {
 
 func (v rival) Unwrap() error { return ErrOrder }
 
+// rivals are all of them.
+type rivals []rival
+
+func (all rivals) Error() string { return all[0].Error() }
+func (all rivals) Unwrap() error { return all[0] }
+
 // register makes the session's row and keeps it alive until close. A relay of another order that gives signs of life
-// is an error; one that gives none is waited for until its lease is over, since it may have been killed.
+// is an error; those that give none are waited for until their leases are over, since they may have been killed.
 func (r *Relay) register(ctx context.Context) (*session, error) {
 	first := make(map[string]int64) // when each rival was seen first
 	for {
 		s, err := r.tryRegister(ctx)
-		var v rival
-		if !errors.As(err, &v) {
+		var all rivals
+		if !errors.As(err, &all) {
 			return s, err
 		}
-		if seen, ok := first[v.id]; ok && seen != v.seen {
-			return nil, err
+		wait := jitter(r.opts.Poll)
+		for _, v := range all {
+			if seen, ok := first[v.id]; ok && seen != v.seen {
+				return nil, fmt.Errorf("register relay: %w", v)
+			}
+			first[v.id] = v.seen
+			wait = min(wait, time.Duration(max(v.ms, 1))*time.Millisecond)
 		}
-		first[v.id] = v.seen
-		wait := min(jitter(r.opts.Poll), time.Duration(max(v.ms, 1))*time.Millisecond)
 		if clocks.Sleep(ctx, wait); ctx.Err() != nil {
 			return nil, err
 		}
@@ -109,20 +119,18 @@ func (s *session) insert(ctx context.Context, tx dialect.Tx) error {
 		}
 	}
 	order := r.opts.Order.String()
-	others, err := tx.QueryContext(ctx, r.sql.SQL(otherOrder), order)
+	var all rivals
+	err := rows.Each(ctx, tx, r.sql.SQL(otherOrder), []any{order}, func(row *sql.Rows) error {
+		var v rival
+		err := row.Scan(&v.id, &v.host, &v.process, &v.order, &v.seen, &v.ms)
+		all = append(all, v)
+		return err
+	})
 	if err != nil {
 		return err
 	}
-	defer others.Close()
-	if others.Next() {
-		var v rival
-		if err := others.Scan(&v.id, &v.host, &v.process, &v.order, &v.seen, &v.ms); err != nil {
-			return err
-		}
-		return v
-	}
-	if err := errors.Join(others.Err(), others.Close()); err != nil {
-		return err
+	if len(all) > 0 {
+		return all
 	}
 	_, err = rows.Exec(ctx, tx, r.sql.SQL(insertRelay), s.id, r.host, int64(os.Getpid()), order, r.opts.Lease.Milliseconds())
 	return err

@@ -52,7 +52,7 @@ func (h *Handlers) replaySome(ctx context.Context, tx dialect.Tx, one *handler) 
 	if err != nil || have.replayed == replayed {
 		return err == nil, err
 	}
-	seqs, last, n, err := h.kept(ctx, tx, one, have.replayed)
+	seqs, last, n, err := h.kept(ctx, tx, one, have)
 	if err != nil {
 		return false, err
 	}
@@ -68,8 +68,14 @@ func (h *Handlers) replaySome(ctx context.Context, tx dialect.Tx, one *handler) 
 	return over, err
 }
 
-// kept are the next published events that a handler has, of n that were looked at.
-func (h *Handlers) kept(ctx context.Context, tx dialect.Tx, one *handler, after int64) (seqs []int64, last int64, n int, err error) {
+// kept are the next published events that a handler has, of n that were looked at: behind its beginning, which it may have
+// from a release that began with later ones, and those of its topics.
+func (h *Handlers) kept(ctx context.Context, tx dialect.Tx, one *handler, have handlerRow) (seqs []int64, last int64, n int, err error) {
+	takes, err := topics.Decode(have.topics)
+	if err != nil {
+		return nil, 0, 0, err
+	}
+	after := max(have.replayed, have.from-1)
 	last = after
 	err = rows.Each(ctx, tx, h.sql.SQL(keptEvents), []any{one.first, after, int64(replayStep)}, func(row *sql.Rows) error {
 		var seq int64
@@ -77,7 +83,7 @@ func (h *Handlers) kept(ctx context.Context, tx dialect.Tx, one *handler, after 
 		var had int
 		err := row.Scan(&seq, &topic, &had)
 		last = max(last, seq)
-		if n++; had == 0 && topics.Match(one.Topics, topic) {
+		if n++; had == 0 && topics.Match(one.Topics, topic) && takes.Match(topic, seq) {
 			seqs = append(seqs, seq)
 		}
 		return err

@@ -102,6 +102,7 @@ func (x *roller) run(ctx context.Context) error {
 			return err
 		}
 		x.account(t)
+		x.hand.settled(t.ended)
 		x.hand.take(t.batch)
 		if x.over(t) {
 			return nil

@@ -112,26 +112,25 @@ func (s *server) look(ctx, calls context.Context, places int) (begun int, err er
 	// Claimed once it is alone: what ends the process meanwhile is not its doing.
 	waiting, cancel := context.WithTimeout(ctx, s.h.relay.opts.PublishTimeout+s.h.relay.grace())
 	defer cancel()
-	leave, err := s.h.gate.enter(waiting, true)
+	p, err := s.h.enter(waiting, alone.n.own, nil, true)
 	if err != nil {
 		return begun, nil // the next look tries again
 	}
 	claimed, err := s.claim(ctx, []*left{alone}, true)
 	if err != nil || len(claimed) == 0 {
-		leave()
+		p.leave()
 		return begun, err
 	}
 	begun++
 	select {
-	case <-s.begin(calls, alone, leave):
+	case <-s.begin(calls, alone, p):
 	case <-calls.Done(): // it may not return
 	}
 	return begun, nil
 }
 
-// begin runs a claimed delivery. It has the gate for itself if there is a leave. over is closed when it has ended, or does
-// not return.
-func (s *server) begin(calls context.Context, l *left, leave func()) (over <-chan struct{}) {
+// begin runs a claimed delivery. One that is alone has its place already. over is closed when it has ended, or does not return.
+func (s *server) begin(calls context.Context, l *left, p *place) (over <-chan struct{}) {
 	s.hold(l)
 	gone := make(chan struct{})
 	s.runs.Go(func() {
@@ -141,7 +140,7 @@ func (s *server) begin(calls context.Context, l *left, leave func()) (over <-cha
 			close(gone)
 		})
 		defer end()
-		if err := guarded(func() error { return s.run(calls, l, leave, end) }); err != nil {
+		if err := guarded(func() error { return s.run(calls, l, p, end) }); err != nil {
 			s.h.relay.log.Warn("a delivery that another release has left could not be run; it is tried again",
 				"handler", l.n.shown, "seq", l.seq, "error", err)
 		}

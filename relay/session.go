@@ -46,7 +46,7 @@ type session struct {
 	noted    inHand                                     // what is in hand, as the row says
 	noting   inHand                                     // what the transaction under way says
 	unknown  *turn                                      // whose commit has an unknown outcome
-	looked   time.Duration                              // when the last look was, by r.now().Mono
+	looked   time.Duration                              // when the last look was that found out what is paused, by r.now().Mono
 	leases   map[string]int64                           // that it owns, with their tokens
 	pauses   pauses
 	pausedTo int64 // how far resume has looked

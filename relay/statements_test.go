@@ -42,7 +42,7 @@ func TestStatementsAreHeldInGoldenFiles(t *testing.T) {
 		"claimable": claimable, "claimList": claimList, "correctAttempts": correctAttempts, "noteCrash": noteCrash, "putOff": putOff,
 		"extendClaimed": extendClaimed, "claimedDelete": claimedDelete,
 		"claimedKeep": claimedKeep, "claimedFailed": claimedFailed, "claimedDead": claimedDead,
-		"claimedBack": claimedBack, "lockClaimed": lockClaimed, "postpone": postpone, "outstandingAny": outstandingAny,
+		"claimedBack": claimedBack, "lockClaimed": lockClaimed, "postpone": postpone, "outstandingTopics": outstandingTopics, "dueAgain": dueAgain,
 		"unnumbered": unnumbered, "unnumberedClaimed": unnumberedClaimed, "settleNumbered": settleNumbered, "claimedNumbered": claimedNumbered,
 		"needed": needed, "countHandlers": countHandlers, "beginDelivery": beginDelivery, "newDelivery": newDelivery,
 		"endDelivery": endDelivery, "readDelivery": readDelivery, "eventState": eventState, "noteDelivery": noteDelivery,
@@ -51,8 +51,8 @@ func TestStatementsAreHeldInGoldenFiles(t *testing.T) {
 		"setReplayed": setReplayed, "nextSeq": nextSeq, "insertName": insertName, "readNames": registry.ReadNames, "decideHandler": decideHandler,
 		"keptEvents": keptEvents, "replayList": replayList,
 		"insertOutstanding": insertOutstanding, "leaveFailed": leaveFailed, "withOutstanding": withOutstanding, "outstanding": outstanding,
-		"claimDelivery": claimDelivery, "lockOutstanding": lockOutstanding, "takeBack": takeBack, "lockClaim": lockClaim, "renewClaim": renewClaim, "freeDelivery": freeDelivery, "dropOutstanding": dropOutstanding,
+		"claimDelivery": claimDelivery, "failedSince": failedSince, "lockOutstanding": lockOutstanding, "takeBack": takeBack, "lockClaim": lockClaim, "renewClaim": renewClaim, "freeDelivery": freeDelivery, "dropOutstanding": dropOutstanding,
 		"watchedOf": watchedOf, "chargeWatched": chargeWatched,
-		"readEvent": readEvent, "wakeEvent": wakeEvent,
+		"eventHistory": eventHistory, "readEvent": readEvent, "wakeEvent": wakeEvent,
 	})
 }

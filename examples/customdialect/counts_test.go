@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"testing"
 
+	"github.com/sqloutbox/sqloutbox/dialect"
+	"github.com/sqloutbox/sqloutbox/dialect/sqlite"
 	"github.com/sqloutbox/sqloutbox/examples/customdialect"
 	"github.com/sqloutbox/sqloutbox/migrations"
 	"github.com/sqloutbox/sqloutbox/outbox"
@@ -46,6 +48,21 @@ func TestItCountsTheRelaysTransactions(t *testing.T) {
 	if after := d.Counts(); after.Begun == 0 || after.Waited <= 0 || after.Conflicts != 0 {
 		t.Errorf("%+v after a drain, want transactions, a wait and no conflict", after)
 	}
+}
+
+// A wrapper that hides what the wrapped dialect has besides overlooks a numbering that is behind.
+func TestItHandsThroughWhatSQLiteHasBesides(t *testing.T) {
+	var d, wrapped dialect.Dialect = customdialect.New(), sqlite.New()
+	if is, has := optional(d), optional(wrapped); is != has {
+		t.Errorf("it has KeyRanges, RowFilter, SeqBelower: %v, and what it wraps: %v", is, has)
+	}
+}
+
+func optional(d dialect.Dialect) (has [3]bool) {
+	_, has[0] = d.(dialect.KeyRanges)
+	_, has[1] = d.(dialect.RowFilter)
+	_, has[2] = d.(dialect.SeqBelower)
+	return has
 }
 
 func TestItCountsConflicts(t *testing.T) {

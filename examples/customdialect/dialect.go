@@ -19,9 +19,12 @@ import (
 )
 
 // Dialect is SQLite's, and counts. The methods that it does not have come from the embedded one; Name too, by which the
-// library finds the migrations.
+// library finds the migrations. What SQLite's has beside the contract is embedded too: the interface dialect.Dialect alone
+// would hide it, and the start-up check could not see a numbering that is behind after a restore.
 type Dialect struct {
 	dialect.Dialect
+	dialect.KeyRanges
+	dialect.SeqBelower
 
 	begun     atomic.Int64
 	waited    atomic.Int64 // nanoseconds
@@ -29,7 +32,10 @@ type Dialect struct {
 }
 
 // New is a counting dialect. The counters are the only state, and no answer depends on them.
-func New() *Dialect { return &Dialect{Dialect: sqlite.New()} }
+func New() *Dialect {
+	d := sqlite.New()
+	return &Dialect{Dialect: d, KeyRanges: d.(dialect.KeyRanges), SeqBelower: d.(dialect.SeqBelower)}
+}
 
 // Open makes a pool with the settings that the wrapped dialect wants.
 func Open(dsn string) (*sql.DB, error) { return sqlite.Open(dsn) }

@@ -27,25 +27,25 @@ func behindSize(t *testing.T) int {
 	return n
 }
 
-// One key fails, with a mountain behind it that is older than all that others write. They get through all the same, at
-// about the rate that they have without it, and the relay does not take the mountain into its memory.
+// One key fails, with a mountain behind it that is older than all that others write. They get through all the same, at no less
+// than a quarter of the rate that they have without it, and the relay does not take the mountain into its memory.
 func TestOneFailingKeyIsNotInTheWayOfTheOthers(t *testing.T) {
 	const (
 		keys   = 100
-		bad    = "bad"
 		memory = 128 << 20 // of the whole process, with its drivers
+		tries  = 5
 	)
 	behind := behindSize(t)
 	others := behind / 10 // the more, the longer the mountain is in the way
 	eachEngine(t, func(t *testing.T, d *database) {
 		var fails atomic.Bool
-		var tries atomic.Int64
+		var failed atomic.Int64
 		fails.Store(true)
 		rc := newReceiver(t, func(r receipt) answer {
-			if r.Key != bad || !fails.Load() {
+			if !strings.HasPrefix(r.Key, "bad") || !fails.Load() {
 				return answer{}
 			}
-			tries.Add(1)
+			failed.Add(1)
 			return answer{Kind: answerFailed, Text: "not this one"}
 		})
 		f := newFleet(t, d.url, rc, relay.Options{
@@ -68,26 +68,39 @@ func TestOneFailingKeyIsNotInTheWayOfTheOthers(t *testing.T) {
 			eventually(t, time.Minute, "the events of the other keys are through", func() bool { return rc.distinct() == arrived+others })
 			return most, float64(others) / time.Since(from).Seconds()
 		}
-
 		rate() // to get warm
-		_, without := rate()
-		first := d.write(t, outbox.Event{Topic: "t", Key: bad})[0]
-		eventually(t, 20*time.Second, "the key fails", func() bool { return tries.Load() > 0 })
-		d.pile(t, bad, behind)
-		mostDuring, during := rate()
-		eventually(t, 2*time.Minute, "the mountain is put aside", func() bool {
-			return d.number(t, "SELECT COUNT(*) FROM (SELECT seq FROM "+d.Table("events")+" WHERE state = 0 LIMIT 2) pending") <= 1
-		})
-		_, after := rate()
-		before := tries.Load()
-		eventually(t, 20*time.Second, "the key is still tried, and fails", func() bool { return tries.Load() > before })
-		if n := rc.distinct(); n != written+1 {
-			t.Errorf("%d events have arrived, want %d of the other keys and the one that fails", n, written)
+
+		// A machine that does much else makes a rate low now and then, but not always: then it is tried with another mountain.
+		var failing []string
+		for slowDuring, slowAfter := true, true; slowDuring || slowAfter; {
+			if len(failing) == tries {
+				t.Errorf("in none of %d tries the others had a quarter of the rate that they have without it; while it was put aside %v, afterwards %v",
+					tries, !slowDuring, !slowAfter)
+				break
+			}
+			_, without := rate()
+			bad := fmt.Sprint("bad", len(failing))
+			before := failed.Load()
+			failing = append(failing, d.write(t, outbox.Event{Topic: "t", Key: bad})...)
+			eventually(t, 20*time.Second, "the key fails", func() bool { return failed.Load() > before && rc.times(failing[len(failing)-1]) > 0 })
+			d.pile(t, bad, behind)
+			mostDuring, during := rate()
+			eventually(t, 2*time.Minute, "the mountain is put aside", func() bool {
+				return d.number(t, "SELECT COUNT(*) FROM (SELECT seq FROM "+d.Table("events")+" WHERE state = 0 LIMIT 10) pending") <= int64(len(failing))
+			})
+			_, after := rate()
+			slowDuring, slowAfter = slowDuring && during < without/4, slowAfter && after < without/4
+			t.Logf("%d behind the failing one: the others had %.0f events/s without it, %.0f while they were put aside (%.0f %%; nine tenths %.0f %%), "+
+				"%.0f from then on (%.0f %%)",
+				behind, without, during, 100*during/without, 100*mostDuring/without, after, 100*after/without)
+		}
+		before := failed.Load()
+		eventually(t, 20*time.Second, "the key is still tried, and fails", func() bool { return failed.Load() > before })
+		if n := rc.distinct(); n != written+len(failing) {
+			t.Errorf("%d events have arrived, want %d of the other keys and the %d that fail", n, written, len(failing))
 		}
 		used := p.peakMemory(t)
-		t.Logf("%d behind the failing one: the others had %.0f events/s without it, %.0f while they were put aside (%.0f %%; nine tenths %.0f %%), "+
-			"%.0f from then on (%.0f %%); the relay took %d MiB at most",
-			behind, without, during, 100*during/without, 100*mostDuring/without, after, 100*after/without, used>>20)
+		t.Logf("the relay took %d MiB at most", used>>20)
 		if used > memory {
 			t.Errorf("the relay took %d bytes of memory, want at most %d", used, memory)
 		}
@@ -97,8 +110,8 @@ func TestOneFailingKeyIsNotInTheWayOfTheOthers(t *testing.T) {
 		eventually(t, time.Minute, "the key flows", func() bool { return rc.distinct() > written+some })
 		p.stop(t)
 		rc.wantKeysInOrder(t)
-		if rc.times(first) < 3 {
-			t.Errorf("the event that failed was handed over %d times", rc.times(first))
+		if n := rc.times(failing[0]); n < 3 {
+			t.Errorf("the event that failed was handed over %d times", n)
 		}
 	})
 }

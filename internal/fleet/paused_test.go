@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sqloutbox/sqloutbox/internal/racing"
 	"github.com/sqloutbox/sqloutbox/relay"
 )
 
@@ -34,7 +35,7 @@ func TestAPausedOwnersLateOutcomeChangesNothingAndIsCounted(t *testing.T) {
 		goOn := sync.OnceFunc(func() { close(release) })
 		t.Cleanup(goOn) // before the receiver's, which waits for its answers
 		f := newFleet(t, d.url, rc, relay.Options{
-			Order: order, Lease: 2 * time.Second, Poll: 50 * time.Millisecond, PollMax: 100 * time.Millisecond, Batch: batch,
+			Order: order, Lease: racing.Slow * 2 * time.Second, Poll: 50 * time.Millisecond, PollMax: 100 * time.Millisecond, Batch: batch,
 			Backoff: 20 * time.Millisecond,
 		})
 		f.patient = true // on a machine under load the lease can run out before it is stopped for good

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sqloutbox/sqloutbox/dialect/all"
+	"github.com/sqloutbox/sqloutbox/internal/racing"
 	"github.com/sqloutbox/sqloutbox/outbox"
 	"github.com/sqloutbox/sqloutbox/relay"
 )
@@ -44,7 +45,7 @@ func (p *timed) distinct() int {
 	return len(p.ids)
 }
 
-const poolLease = time.Second
+const poolLease = racing.Slow * time.Second
 
 // smallPool is the host's, with a relay on it, or on a pool of its own.
 func smallPool(t *testing.T, d *database, order relay.Order, own bool) (host *sql.DB, p *timed) {
@@ -60,7 +61,7 @@ func smallPool(t *testing.T, d *database, order relay.Order, own bool) (host *sq
 		t.Fatal(err)
 	}
 	options := relay.Options{Order: order, Lease: poolLease, Poll: 20 * time.Millisecond, Batch: 200}
-	p = &timed{takes: 10 * time.Millisecond, ids: make(map[string]int64), tokens: make(map[string]int64)}
+	p = &timed{takes: racing.Slow * 10 * time.Millisecond, ids: make(map[string]int64), tokens: make(map[string]int64)}
 	if order != relay.OrderTotal {
 		options.Concurrency = 1 // so that it takes as long in every order
 	}

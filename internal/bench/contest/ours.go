@@ -17,7 +17,7 @@ func ours() []Contestant {
 		order relay.Order
 	}{{"sqloutbox total", relay.OrderTotal}, {"sqloutbox per key", relay.OrderPerKey}, {"sqloutbox none", relay.OrderNone}} {
 		all = append(all, Contestant{
-			Name: o.name, Kind: Ours, Settings: "retention 0",
+			Name: o.name, Kind: Ours, Settings: "retention 0; a batch publisher where a publish takes no time",
 			Open: func(ctx context.Context, p *Place) (System, error) { return openOurs(ctx, p, o.order, false) },
 		})
 	}
@@ -74,21 +74,44 @@ func (s *oursSystem) Fill(ctx context.Context, b Batch) error {
 }
 
 func (s *oursSystem) Start(ctx context.Context, sink *Sink, t Tuning) (func() error, error) {
-	opts := relay.Options{Order: s.order, Batch: t.Batch, Poll: t.Poll, Lease: t.Lease}
+	opts := relay.Options{Order: s.order, Batch: t.Batch, Poll: t.Poll, Lease: t.Lease, BatchInOrder: s.order == relay.OrderPerKey}
 	if s.order != relay.OrderTotal {
 		opts.Concurrency = t.Concurrency
 	}
 	if t.Defaults {
 		opts = relay.Options{Order: s.order}
 	}
-	r, err := relay.New(s.box, relay.PublisherFunc(func(_ context.Context, m relay.Message) error {
-		sink.Deliver(m.Payload)
-		return nil
-	}), &opts)
+	r, err := relay.New(s.box, publisher(sink), &opts)
 	if err != nil {
 		return nil, err
 	}
 	return run(ctx, r.Run), nil
+}
+
+// publisher takes whole batches where a publish takes no time: only then is there nothing to win by making several at once.
+func publisher(sink *Sink) relay.Publisher {
+	one := relay.PublisherFunc(func(_ context.Context, m relay.Message) error {
+		sink.Deliver(m.Payload)
+		return nil
+	})
+	if sink.Work > 0 {
+		return one
+	}
+	return batches{one, sink}
+}
+
+// batches is a BatchPublisher.
+type batches struct {
+	relay.Publisher
+	sink *Sink
+}
+
+// PublishBatch hands all of it on.
+func (b batches) PublishBatch(_ context.Context, ms []relay.Message) []error {
+	for i := range ms {
+		b.sink.Deliver(ms[i].Payload)
+	}
+	return make([]error, len(ms))
 }
 
 // run runs f beside the caller until it is stopped.

@@ -313,5 +313,6 @@ SELECT seq FROM outbox_events FORCE INDEX (PRIMARY) WHERE seq IN (?, ?) AND stat
 UPDATE outbox_cursors SET seen_ms = (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000), version = version + 1 WHERE name = ?;
 
 -- wakeOutstanding
-UPDATE outbox_events FORCE INDEX (PRIMARY) SET due_ms = (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000) WHERE seq IN (?, ?) AND state IN (0, 5) AND claimed_by = '';
+UPDATE outbox_events FORCE INDEX (PRIMARY) SET due_ms = CASE WHEN claimed_by = '' THEN (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000) ELSE due_ms END
+WHERE seq IN (?, ?) AND state IN (0, 5);
 

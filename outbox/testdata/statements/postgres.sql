@@ -313,5 +313,6 @@ SELECT seq FROM outbox_events WHERE seq IN ($1, $2) AND state = 1 FOR UPDATE;
 UPDATE outbox_cursors SET seen_ms = ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT), version = version + 1 WHERE name = $1;
 
 -- wakeOutstanding
-UPDATE outbox_events SET due_ms = ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT) WHERE seq IN ($1, $2) AND state IN (0, 5) AND claimed_by = '';
+UPDATE outbox_events SET due_ms = CASE WHEN claimed_by = '' THEN ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT) ELSE due_ms END
+WHERE seq IN ($1, $2) AND state IN (0, 5);
 

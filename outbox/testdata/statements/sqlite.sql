@@ -313,5 +313,6 @@ SELECT seq FROM outbox_events WHERE seq IN (?, ?) AND state = 1;
 UPDATE outbox_cursors SET seen_ms = (CAST(unixepoch('subsec') * 1000 AS INTEGER)), version = version + 1 WHERE name = ?;
 
 -- wakeOutstanding
-UPDATE outbox_events SET due_ms = (CAST(unixepoch('subsec') * 1000 AS INTEGER)) WHERE seq IN (?, ?) AND state IN (0, 5) AND claimed_by = '';
+UPDATE outbox_events SET due_ms = CASE WHEN claimed_by = '' THEN (CAST(unixepoch('subsec') * 1000 AS INTEGER)) ELSE due_ms END
+WHERE seq IN (?, ?) AND state IN (0, 5);
 

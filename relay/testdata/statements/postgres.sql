@@ -37,8 +37,9 @@ UPDATE outbox_events SET attempts = attempts + 1, total_attempts = total_attempt
 WHERE seq IN ($3, $4) AND state = 0;
 
 -- claimable
-SELECT seq, id, topic, event_key, partition_no, headers, payload, created_ms, due_ms, attempts, total_attempts,
-       first_failed_ms, claimed_by, claim_token, (SELECT ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT))
+SELECT seq, id, topic, event_key, partition_no, headers, payload, created_ms,
+       CASE WHEN due_ms <= (SELECT ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT)) AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
+                 AND claimed_by = '' THEN (SELECT ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT)) ELSE -(SELECT ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT)) END
 FROM outbox_events WHERE state = 0 AND due_ms <= (SELECT ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT)) ORDER BY due_ms, seq LIMIT $1 FOR UPDATE SKIP LOCKED;
 
 -- claimedBack
@@ -100,6 +101,9 @@ DELETE FROM outbox_held WHERE seq IN ($1, $2);
 -- dropOutstanding
 DELETE FROM outbox_deliveries WHERE seq = $1 AND handler = $2 AND state = 0;
 
+-- dueAgain
+UPDATE outbox_events SET due_ms = ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT) WHERE seq = $1 AND state IN (0, 5);
+
 -- dueScheduled
 SELECT seq FROM outbox_events WHERE state = 3 AND due_ms <= $1 ORDER BY due_ms, seq LIMIT $2 FOR UPDATE SKIP LOCKED;
 
@@ -109,6 +113,10 @@ SELECT seq FROM outbox_events WHERE state = 5 AND due_ms <= $1 ORDER BY due_ms, 
 -- endDelivery
 UPDATE outbox_deliveries SET state = 1, attempts = $1, last_error = '', due_ms = 0, settled_ms = ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT)
 WHERE seq = $2 AND handler = $3 AND state = 5;
+
+-- eventHistory
+SELECT seq, due_ms, attempts, total_attempts, first_failed_ms, claim_token, claimed_by
+FROM outbox_events WHERE seq IN ($1, $2);
 
 -- eventState
 SELECT state FROM outbox_events WHERE seq = $1;
@@ -124,6 +132,9 @@ WHERE seq IN ($2, $3) AND claimed_by = $4 AND state = 0 AND due_ms > ((EXTRACT(E
 UPDATE outbox_leases SET until_ms = ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT) + $1, version = version + 1
 WHERE name = $2 AND owner = $3 AND token = $4 AND until_ms > ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT);
 
+-- failedSince
+UPDATE outbox_deliveries SET since_ms = $1 WHERE seq = $2 AND handler = $3 AND state = 0;
+
 -- fallenRelays
 SELECT id FROM outbox_relays WHERE order_name <> 'crash' AND (until_ms <= ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT) OR until_ms > ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT) + 2 * (until_ms - seen_ms)) ORDER BY id;
 
@@ -131,7 +142,7 @@ SELECT id FROM outbox_relays WHERE order_name <> 'crash' AND (until_ms <= ((EXTR
 UPDATE outbox_relays SET in_hand = $1, version = version + 1 WHERE id = $2 AND token = $3 AND version = $4;
 
 -- findHandler
-SELECT topics, retired_ms, replayed_to FROM outbox_handlers WHERE name = $1 FOR UPDATE;
+SELECT topics, retired_ms, from_seq, replayed_to FROM outbox_handlers WHERE name = $1 FOR UPDATE;
 
 -- firstPending
 SELECT seq FROM outbox_events WHERE state <= 0 ORDER BY state, seq LIMIT 1;
@@ -141,8 +152,9 @@ UPDATE outbox_events SET attempts = attempts + $1, total_attempts = total_attemp
 WHERE seq = $4 AND state = 0;
 
 -- freeDelivery
-UPDATE outbox_deliveries SET attempts = $1, settled_ms = $2, due_ms = ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT) + $3, last_error = $4
-WHERE seq = $5 AND handler = $6 AND state = 0 AND settled_ms = $7;
+UPDATE outbox_deliveries SET attempts = $1, settled_ms = $2, due_ms = ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT) + $3, last_error = $4,
+       since_ms = CASE WHEN $5 = 1 THEN ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT) ELSE since_ms END
+WHERE seq = $6 AND handler = $7 AND state = 0 AND settled_ms = $8;
 
 -- freeLeases
 UPDATE outbox_leases SET owner = '', until_ms = 0, version = version + 1 WHERE owner = $1;
@@ -243,18 +255,21 @@ SELECT seq, event_key, created_ms, due_ms, attempts, (SELECT ((EXTRACT(EPOCH FRO
 WHERE state <= 0 AND seq > $1 AND partition_no IN ($2, $3) ORDER BY state, seq LIMIT $4;
 
 -- lookKeys
-SELECT seq, id, topic, event_key, partition_no, headers, payload, created_ms, due_ms, attempts, total_attempts,
-       first_failed_ms, claimed_by, claim_token, (SELECT ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT))
+SELECT seq, id, topic, event_key, partition_no, headers, payload, created_ms,
+       CASE WHEN due_ms <= (SELECT ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT)) AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
+                 AND claimed_by = '' THEN (SELECT ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT)) ELSE -(SELECT ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT)) END
 FROM outbox_events WHERE state <= 0 AND partition_no IN ($1, $2) AND NOT (seq >= $3 AND seq <= $4) ORDER BY state, seq LIMIT $5;
 
 -- lookKeysFromTo
-SELECT seq, id, topic, event_key, partition_no, headers, payload, created_ms, due_ms, attempts, total_attempts,
-       first_failed_ms, claimed_by, claim_token, (SELECT ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT))
+SELECT seq, id, topic, event_key, partition_no, headers, payload, created_ms,
+       CASE WHEN due_ms <= (SELECT ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT)) AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
+                 AND claimed_by = '' THEN (SELECT ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT)) ELSE -(SELECT ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT)) END
 FROM outbox_events WHERE state <= 0 AND partition_no >= $1 AND partition_no <= $2 AND NOT (seq >= $3 AND seq <= $4) ORDER BY state, seq LIMIT $5;
 
 -- lookKeysIn
-SELECT seq, id, topic, event_key, partition_no, headers, payload, created_ms, due_ms, attempts, total_attempts,
-       first_failed_ms, claimed_by, claim_token, (SELECT ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT))
+SELECT seq, id, topic, event_key, partition_no, headers, payload, created_ms,
+       CASE WHEN due_ms <= (SELECT ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT)) AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
+                 AND claimed_by = '' THEN (SELECT ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT)) ELSE -(SELECT ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT)) END
 FROM ((SELECT *
 FROM outbox_events WHERE state <= 0 AND partition_no >= $1 AND partition_no <= $2 AND NOT (seq >= $3 AND seq <= $4) ORDER BY state, seq LIMIT $5) UNION ALL
 (SELECT *
@@ -264,13 +279,15 @@ FROM outbox_events WHERE state <= 0 AND partition_no >= $6 AND partition_no <= $
 SELECT owner, token, until_ms, lease_ms, ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT) FROM outbox_leases WHERE name = $1;
 
 -- lookPast
-SELECT seq, id, topic, event_key, partition_no, headers, payload, created_ms, due_ms, attempts, total_attempts,
-       first_failed_ms, claimed_by, claim_token, (SELECT ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT))
+SELECT seq, id, topic, event_key, partition_no, headers, payload, created_ms,
+       CASE WHEN due_ms <= (SELECT ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT)) AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
+                 AND claimed_by = '' THEN (SELECT ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT)) ELSE -(SELECT ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT)) END
 FROM outbox_events WHERE state <= 0 AND partition_no IN ($1, $2) AND (seq <= $3 OR event_key NOT IN ($4, $5)) ORDER BY state, seq LIMIT $6;
 
 -- lookPending
-SELECT seq, id, topic, event_key, partition_no, headers, payload, created_ms, due_ms, attempts, total_attempts,
-       first_failed_ms, claimed_by, claim_token, (SELECT ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT))
+SELECT seq, id, topic, event_key, partition_no, headers, payload, created_ms,
+       CASE WHEN due_ms <= (SELECT ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT)) AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
+                 AND claimed_by = '' THEN (SELECT ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT)) ELSE -(SELECT ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT)) END
 FROM outbox_events WHERE state <= 0 AND NOT (seq >= $1 AND seq <= $2) ORDER BY state, seq LIMIT $3;
 
 -- makeCrash
@@ -303,8 +320,9 @@ UPDATE outbox_events SET attempts = attempts + $1, total_attempts = total_attemp
 WHERE seq = $4 AND state = 0;
 
 -- noteDelivery
-UPDATE outbox_deliveries SET state = $1, attempts = $2, last_error = $3, due_ms = ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT) + $4, settled_ms = ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT)
-WHERE seq = $5 AND handler = $6 AND state NOT IN (1, 2, $7);
+UPDATE outbox_deliveries SET since_ms = CASE WHEN attempts = 0 AND $1 > 0 THEN ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT) ELSE since_ms END,
+       state = $2, attempts = $3, last_error = $4, due_ms = ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT) + $5, settled_ms = ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT)
+WHERE seq = $6 AND handler = $7 AND state NOT IN (1, 2, $8);
 
 -- oldestDead
 SELECT seq FROM outbox_events WHERE state > 1 AND state < 3 ORDER BY state, seq LIMIT 1;
@@ -321,8 +339,9 @@ FROM outbox_deliveries d LEFT JOIN outbox_events e ON e.seq = d.seq
 WHERE d.handler = $1 AND d.state = 0 AND d.due_ms <= (SELECT ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT)) AND d.due_ms >= $2 AND (d.due_ms > $3 OR d.seq > $4)
 ORDER BY d.due_ms, d.seq LIMIT $5;
 
--- outstandingAny
-SELECT COUNT(*) FROM outbox_deliveries WHERE seq = $1 AND state = 0;
+-- outstandingTopics
+SELECT h.topics FROM outbox_deliveries d JOIN outbox_handlers h ON h.name = d.handler
+WHERE d.seq = $1 AND d.state = 0 AND h.retired_ms = 0;
 
 -- ownPartitions
 SELECT name, token FROM outbox_leases WHERE owner = $1 AND name LIKE 'key/%' ORDER BY name;
@@ -374,8 +393,9 @@ SELECT ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT);
 SELECT state FROM outbox_deliveries WHERE seq = $1 AND handler = $2;
 
 -- readEvent
-SELECT seq, id, topic, event_key, partition_no, headers, payload, created_ms, due_ms, attempts, total_attempts,
-       first_failed_ms, claimed_by, claim_token, (SELECT ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT))
+SELECT seq, id, topic, event_key, partition_no, headers, payload, created_ms,
+       CASE WHEN due_ms <= (SELECT ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT)) AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
+                 AND claimed_by = '' THEN (SELECT ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT)) ELSE -(SELECT ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT)) END
 FROM outbox_events WHERE seq = $1 AND state NOT IN (1, 2);
 
 -- readNames
@@ -478,7 +498,7 @@ UPDATE outbox_events SET state = 5, partition_no = $1, due_ms = ((EXTRACT(EPOCH 
 SELECT seq FROM outbox_events WHERE state > 4 AND state < 6 ORDER BY state, seq LIMIT $1 FOR UPDATE SKIP LOCKED;
 
 -- wakeEvent
-UPDATE outbox_events SET due_ms = ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT) WHERE seq = $1 AND state IN (0, 5) AND claimed_by = '';
+UPDATE outbox_events SET due_ms = CASE WHEN claimed_by = '' THEN ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT) ELSE due_ms END WHERE seq = $1 AND state IN (0, 5);
 
 -- watchedOf
 SELECT handler FROM outbox_deliveries WHERE seq = $1 AND state = 6;

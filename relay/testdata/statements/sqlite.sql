@@ -37,8 +37,9 @@ UPDATE outbox_events SET attempts = attempts + 1, total_attempts = total_attempt
 WHERE seq IN (?, ?) AND state = 0;
 
 -- claimable
-SELECT seq, id, topic, event_key, partition_no, headers, payload, created_ms, due_ms, attempts, total_attempts,
-       first_failed_ms, claimed_by, claim_token, (SELECT (CAST(unixepoch('subsec') * 1000 AS INTEGER)))
+SELECT seq, id, topic, event_key, partition_no, headers, payload, created_ms,
+       CASE WHEN due_ms <= (SELECT (CAST(unixepoch('subsec') * 1000 AS INTEGER))) AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
+                 AND claimed_by = '' THEN (SELECT (CAST(unixepoch('subsec') * 1000 AS INTEGER))) ELSE -(SELECT (CAST(unixepoch('subsec') * 1000 AS INTEGER))) END
 FROM outbox_events INDEXED BY outbox_events_due WHERE state = 0 AND due_ms <= (SELECT (CAST(unixepoch('subsec') * 1000 AS INTEGER))) ORDER BY due_ms, seq LIMIT ?;
 
 -- claimedBack
@@ -100,6 +101,9 @@ DELETE FROM outbox_held WHERE seq IN (?, ?);
 -- dropOutstanding
 DELETE FROM outbox_deliveries WHERE seq = ? AND handler = ? AND state = 0;
 
+-- dueAgain
+UPDATE outbox_events SET due_ms = (CAST(unixepoch('subsec') * 1000 AS INTEGER)) WHERE seq = ? AND state IN (0, 5);
+
 -- dueScheduled
 SELECT seq FROM outbox_events INDEXED BY outbox_events_due WHERE state = 3 AND due_ms <= ? ORDER BY due_ms, seq LIMIT ?;
 
@@ -109,6 +113,10 @@ SELECT seq FROM outbox_events INDEXED BY outbox_events_due WHERE state = 5 AND d
 -- endDelivery
 UPDATE outbox_deliveries SET state = 1, attempts = ?, last_error = '', due_ms = 0, settled_ms = (CAST(unixepoch('subsec') * 1000 AS INTEGER))
 WHERE seq = ? AND handler = ? AND state = 5;
+
+-- eventHistory
+SELECT seq, due_ms, attempts, total_attempts, first_failed_ms, claim_token, claimed_by
+FROM outbox_events WHERE seq IN (?, ?);
 
 -- eventState
 SELECT state FROM outbox_events WHERE seq = ?;
@@ -124,6 +132,9 @@ WHERE seq IN (?, ?) AND claimed_by = ? AND state = 0 AND due_ms > (CAST(unixepoc
 UPDATE outbox_leases SET until_ms = (CAST(unixepoch('subsec') * 1000 AS INTEGER)) + ?, version = version + 1
 WHERE name = ? AND owner = ? AND token = ? AND until_ms > (CAST(unixepoch('subsec') * 1000 AS INTEGER));
 
+-- failedSince
+UPDATE outbox_deliveries SET since_ms = ? WHERE seq = ? AND handler = ? AND state = 0;
+
 -- fallenRelays
 SELECT id FROM outbox_relays WHERE order_name <> 'crash' AND (until_ms <= (CAST(unixepoch('subsec') * 1000 AS INTEGER)) OR until_ms > (CAST(unixepoch('subsec') * 1000 AS INTEGER)) + 2 * (until_ms - seen_ms)) ORDER BY id;
 
@@ -131,7 +142,7 @@ SELECT id FROM outbox_relays WHERE order_name <> 'crash' AND (until_ms <= (CAST(
 UPDATE outbox_relays SET in_hand = ?, version = version + 1 WHERE id = ? AND token = ? AND version = ?;
 
 -- findHandler
-SELECT topics, retired_ms, replayed_to FROM outbox_handlers WHERE name = ?;
+SELECT topics, retired_ms, from_seq, replayed_to FROM outbox_handlers WHERE name = ?;
 
 -- firstPending
 SELECT seq FROM outbox_events INDEXED BY outbox_events_pending WHERE state <= 0 ORDER BY state, seq LIMIT 1;
@@ -141,7 +152,8 @@ UPDATE outbox_events SET attempts = attempts + ?, total_attempts = total_attempt
 WHERE seq = ? AND state = 0;
 
 -- freeDelivery
-UPDATE outbox_deliveries SET attempts = ?, settled_ms = ?, due_ms = (CAST(unixepoch('subsec') * 1000 AS INTEGER)) + ?, last_error = ?
+UPDATE outbox_deliveries SET attempts = ?, settled_ms = ?, due_ms = (CAST(unixepoch('subsec') * 1000 AS INTEGER)) + ?, last_error = ?,
+       since_ms = CASE WHEN ? = 1 THEN (CAST(unixepoch('subsec') * 1000 AS INTEGER)) ELSE since_ms END
 WHERE seq = ? AND handler = ? AND state = 0 AND settled_ms = ?;
 
 -- freeLeases
@@ -243,18 +255,21 @@ SELECT seq, event_key, created_ms, due_ms, attempts, (SELECT (CAST(unixepoch('su
 WHERE state <= 0 AND seq > ? AND partition_no IN (?, ?) ORDER BY state, seq LIMIT ?;
 
 -- lookKeys
-SELECT seq, id, topic, event_key, partition_no, headers, payload, created_ms, due_ms, attempts, total_attempts,
-       first_failed_ms, claimed_by, claim_token, (SELECT (CAST(unixepoch('subsec') * 1000 AS INTEGER)))
+SELECT seq, id, topic, event_key, partition_no, headers, payload, created_ms,
+       CASE WHEN due_ms <= (SELECT (CAST(unixepoch('subsec') * 1000 AS INTEGER))) AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
+                 AND claimed_by = '' THEN (SELECT (CAST(unixepoch('subsec') * 1000 AS INTEGER))) ELSE -(SELECT (CAST(unixepoch('subsec') * 1000 AS INTEGER))) END
 FROM outbox_events INDEXED BY outbox_events_pending WHERE state <= 0 AND partition_no IN (?, ?) AND NOT (seq >= ? AND seq <= ?) ORDER BY state, seq LIMIT ?;
 
 -- lookKeysFromTo
-SELECT seq, id, topic, event_key, partition_no, headers, payload, created_ms, due_ms, attempts, total_attempts,
-       first_failed_ms, claimed_by, claim_token, (SELECT (CAST(unixepoch('subsec') * 1000 AS INTEGER)))
+SELECT seq, id, topic, event_key, partition_no, headers, payload, created_ms,
+       CASE WHEN due_ms <= (SELECT (CAST(unixepoch('subsec') * 1000 AS INTEGER))) AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
+                 AND claimed_by = '' THEN (SELECT (CAST(unixepoch('subsec') * 1000 AS INTEGER))) ELSE -(SELECT (CAST(unixepoch('subsec') * 1000 AS INTEGER))) END
 FROM outbox_events INDEXED BY outbox_events_pending WHERE state <= 0 AND partition_no >= ? AND partition_no <= ? AND NOT (seq >= ? AND seq <= ?) ORDER BY state, seq LIMIT ?;
 
 -- lookKeysIn
-SELECT seq, id, topic, event_key, partition_no, headers, payload, created_ms, due_ms, attempts, total_attempts,
-       first_failed_ms, claimed_by, claim_token, (SELECT (CAST(unixepoch('subsec') * 1000 AS INTEGER)))
+SELECT seq, id, topic, event_key, partition_no, headers, payload, created_ms,
+       CASE WHEN due_ms <= (SELECT (CAST(unixepoch('subsec') * 1000 AS INTEGER))) AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
+                 AND claimed_by = '' THEN (SELECT (CAST(unixepoch('subsec') * 1000 AS INTEGER))) ELSE -(SELECT (CAST(unixepoch('subsec') * 1000 AS INTEGER))) END
 FROM ((SELECT *
 FROM outbox_events INDEXED BY outbox_events_pending WHERE state <= 0 AND partition_no >= ? AND partition_no <= ? AND NOT (seq >= ? AND seq <= ?) ORDER BY state, seq LIMIT ?) UNION ALL
 (SELECT *
@@ -264,13 +279,15 @@ FROM outbox_events INDEXED BY outbox_events_pending WHERE state <= 0 AND partiti
 SELECT owner, token, until_ms, lease_ms, (CAST(unixepoch('subsec') * 1000 AS INTEGER)) FROM outbox_leases WHERE name = ?;
 
 -- lookPast
-SELECT seq, id, topic, event_key, partition_no, headers, payload, created_ms, due_ms, attempts, total_attempts,
-       first_failed_ms, claimed_by, claim_token, (SELECT (CAST(unixepoch('subsec') * 1000 AS INTEGER)))
+SELECT seq, id, topic, event_key, partition_no, headers, payload, created_ms,
+       CASE WHEN due_ms <= (SELECT (CAST(unixepoch('subsec') * 1000 AS INTEGER))) AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
+                 AND claimed_by = '' THEN (SELECT (CAST(unixepoch('subsec') * 1000 AS INTEGER))) ELSE -(SELECT (CAST(unixepoch('subsec') * 1000 AS INTEGER))) END
 FROM outbox_events INDEXED BY outbox_events_pending WHERE state <= 0 AND partition_no IN (?, ?) AND (seq <= ? OR event_key NOT IN (?, ?)) ORDER BY state, seq LIMIT ?;
 
 -- lookPending
-SELECT seq, id, topic, event_key, partition_no, headers, payload, created_ms, due_ms, attempts, total_attempts,
-       first_failed_ms, claimed_by, claim_token, (SELECT (CAST(unixepoch('subsec') * 1000 AS INTEGER)))
+SELECT seq, id, topic, event_key, partition_no, headers, payload, created_ms,
+       CASE WHEN due_ms <= (SELECT (CAST(unixepoch('subsec') * 1000 AS INTEGER))) AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
+                 AND claimed_by = '' THEN (SELECT (CAST(unixepoch('subsec') * 1000 AS INTEGER))) ELSE -(SELECT (CAST(unixepoch('subsec') * 1000 AS INTEGER))) END
 FROM outbox_events INDEXED BY outbox_events_pending WHERE state <= 0 AND NOT (seq >= ? AND seq <= ?) ORDER BY state, seq LIMIT ?;
 
 -- makeCrash
@@ -303,7 +320,8 @@ UPDATE outbox_events SET attempts = attempts + ?, total_attempts = total_attempt
 WHERE seq = ? AND state = 0;
 
 -- noteDelivery
-UPDATE outbox_deliveries SET state = ?, attempts = ?, last_error = ?, due_ms = (CAST(unixepoch('subsec') * 1000 AS INTEGER)) + ?, settled_ms = (CAST(unixepoch('subsec') * 1000 AS INTEGER))
+UPDATE outbox_deliveries SET since_ms = CASE WHEN attempts = 0 AND ? > 0 THEN (CAST(unixepoch('subsec') * 1000 AS INTEGER)) ELSE since_ms END,
+       state = ?, attempts = ?, last_error = ?, due_ms = (CAST(unixepoch('subsec') * 1000 AS INTEGER)) + ?, settled_ms = (CAST(unixepoch('subsec') * 1000 AS INTEGER))
 WHERE seq = ? AND handler = ? AND state NOT IN (1, 2, ?);
 
 -- oldestDead
@@ -321,8 +339,9 @@ FROM outbox_deliveries d LEFT JOIN outbox_events e ON e.seq = d.seq
 WHERE d.handler = ? AND d.state = 0 AND d.due_ms <= (SELECT (CAST(unixepoch('subsec') * 1000 AS INTEGER))) AND d.due_ms >= ? AND (d.due_ms > ? OR d.seq > ?)
 ORDER BY d.due_ms, d.seq LIMIT ?;
 
--- outstandingAny
-SELECT COUNT(*) FROM outbox_deliveries WHERE seq = ? AND state = 0;
+-- outstandingTopics
+SELECT h.topics FROM outbox_deliveries d JOIN outbox_handlers h ON h.name = d.handler
+WHERE d.seq = ? AND d.state = 0 AND h.retired_ms = 0;
 
 -- ownPartitions
 SELECT name, token FROM outbox_leases WHERE owner = ? AND name LIKE 'key/%' ORDER BY name;
@@ -374,8 +393,9 @@ SELECT (CAST(unixepoch('subsec') * 1000 AS INTEGER));
 SELECT state FROM outbox_deliveries WHERE seq = ? AND handler = ?;
 
 -- readEvent
-SELECT seq, id, topic, event_key, partition_no, headers, payload, created_ms, due_ms, attempts, total_attempts,
-       first_failed_ms, claimed_by, claim_token, (SELECT (CAST(unixepoch('subsec') * 1000 AS INTEGER)))
+SELECT seq, id, topic, event_key, partition_no, headers, payload, created_ms,
+       CASE WHEN due_ms <= (SELECT (CAST(unixepoch('subsec') * 1000 AS INTEGER))) AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
+                 AND claimed_by = '' THEN (SELECT (CAST(unixepoch('subsec') * 1000 AS INTEGER))) ELSE -(SELECT (CAST(unixepoch('subsec') * 1000 AS INTEGER))) END
 FROM outbox_events WHERE seq = ? AND state NOT IN (1, 2);
 
 -- readNames
@@ -478,7 +498,7 @@ UPDATE outbox_events SET state = 5, partition_no = ?, due_ms = (CAST(unixepoch('
 SELECT seq FROM outbox_events INDEXED BY outbox_events_pending WHERE state > 4 AND state < 6 ORDER BY state, seq LIMIT ?;
 
 -- wakeEvent
-UPDATE outbox_events SET due_ms = (CAST(unixepoch('subsec') * 1000 AS INTEGER)) WHERE seq = ? AND state IN (0, 5) AND claimed_by = '';
+UPDATE outbox_events SET due_ms = CASE WHEN claimed_by = '' THEN (CAST(unixepoch('subsec') * 1000 AS INTEGER)) ELSE due_ms END WHERE seq = ? AND state IN (0, 5);
 
 -- watchedOf
 SELECT handler FROM outbox_deliveries WHERE seq = ? AND state = 6;
