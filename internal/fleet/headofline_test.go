@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sqloutbox/sqloutbox/internal/racing"
 	"github.com/sqloutbox/sqloutbox/outbox"
 	"github.com/sqloutbox/sqloutbox/relay"
 )
@@ -28,11 +29,13 @@ func behindSize(t *testing.T) int {
 }
 
 // One key fails, with a mountain behind it that is older than all that others write. They get through all the same, at no less
-// than a quarter of the rate that they have without it, and the relay does not take the mountain into its memory.
+// than a quarter of the rate that they have without it (less under the race detector), and the relay does not take the mountain
+// into its memory.
 func TestOneFailingKeyIsNotInTheWayOfTheOthers(t *testing.T) {
 	const (
 		keys   = 100
 		memory = 128 << 20 // of the whole process, with its drivers
+		slower = 4 * racing.Slow
 		tries  = 5
 	)
 	behind := behindSize(t)
@@ -74,8 +77,8 @@ func TestOneFailingKeyIsNotInTheWayOfTheOthers(t *testing.T) {
 		var failing []string
 		for slowDuring, slowAfter := true, true; slowDuring || slowAfter; {
 			if len(failing) == tries {
-				t.Errorf("in none of %d tries the others had a quarter of the rate that they have without it; while it was put aside %v, afterwards %v",
-					tries, !slowDuring, !slowAfter)
+				t.Errorf("in %d tries the others never had one part in %d of the rate that they have without it; while it was put aside %v, afterwards %v",
+					tries, slower, slowDuring, slowAfter)
 				break
 			}
 			_, without := rate()
@@ -89,7 +92,7 @@ func TestOneFailingKeyIsNotInTheWayOfTheOthers(t *testing.T) {
 				return d.number(t, "SELECT COUNT(*) FROM (SELECT seq FROM "+d.Table("events")+" WHERE state = 0 LIMIT 10) pending") <= int64(len(failing))
 			})
 			_, after := rate()
-			slowDuring, slowAfter = slowDuring && during < without/4, slowAfter && after < without/4
+			slowDuring, slowAfter = slowDuring && during < without/slower, slowAfter && after < without/slower
 			t.Logf("%d behind the failing one: the others had %.0f events/s without it, %.0f while they were put aside (%.0f %%; nine tenths %.0f %%), "+
 				"%.0f from then on (%.0f %%)",
 				behind, without, during, 100*during/without, 100*mostDuring/without, after, 100*after/without)

@@ -66,7 +66,7 @@ func logEmptied(t *testing.T, d *database, order relay.Order, handlers []string)
 		}
 		return busy == 0 && log == 0
 	}
-	const rounds, events = 10, 100
+	const rounds, events = 5, 40
 	for range rounds {
 		d.addAmounts(t, events)
 		eventually(t, 10*time.Second, "the log is emptied beside busy relays", empties)
