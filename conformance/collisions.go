@@ -59,12 +59,7 @@ func (t *env) collidesAt(order relay.Order, conflict error, n int64) bool {
 	t.Helper()
 	t.space.empty(t.TB)
 	ids := t.write(events("e", 4)...)
-	p := &receiver{answer: func(_ context.Context, m relay.Message) error {
-		if m.ID == ids[1] && m.Attempt == 1 {
-			return relay.RetryAfter(0, errNo)
-		}
-		return nil
-	}}
+	p := failsOnce(ids[1])
 	var commits atomic.Int64
 	base := t.another()
 	o, err := outbox.New(base, colliding{t.dialect(), conflict, n, &commits}, nil)

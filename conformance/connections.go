@@ -88,18 +88,23 @@ func cutCommit(t *env, order relay.Order) {
 	}
 }
 
+// failsOnce fails the first hand-over of one event.
+func failsOnce(id string) *receiver {
+	return &receiver{answer: func(_ context.Context, m relay.Message) error {
+		if m.ID == id && m.Attempt == 1 {
+			return relay.RetryAfter(0, errNo)
+		}
+		return nil
+	}}
+}
+
 // cutRun runs a relay over a few events while the hooks cut one statement, the nth, and checks what came of it. The
 // answer is false when there was nothing left to cut.
 func cutRun(t *env, order relay.Order, n int64, h hookdb.Hooks) (more func(cut bool) bool) {
 	t.Helper()
 	t.space.empty(t.TB)
 	ids := t.write(events("e", 4)...)
-	p := &receiver{answer: func(_ context.Context, m relay.Message) error {
-		if m.ID == ids[1] && m.Attempt == 1 {
-			return relay.RetryAfter(0, errNo)
-		}
-		return nil
-	}}
+	p := failsOnce(ids[1])
 	base := t.another()
 	db := hookdb.Open(base, h)
 	opts := quick(order)

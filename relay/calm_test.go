@@ -46,17 +46,10 @@ func calm(t *testing.T, o *outbox.Outbox, order relay.Order) {
 	var sent atomic.Int64
 	db := hookdb.Open(o.DB(), hookdb.Hooks{Before: func(string) error { sent.Add(1); return nil }})
 	defer db.Close()
-	on, err := outbox.New(db, o.Dialect(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := relay.New(on, relay.PublisherFunc(func(_ context.Context, m relay.Message) error {
+	r := relayOf(t, outboxOn(t, db, o), relay.PublisherFunc(func(_ context.Context, m relay.Message) error {
 		t.Errorf("%s was handed on", m.ID)
 		return nil
 	}), &relay.Options{Order: order, Lease: time.Hour, Poll: time.Hour, PollMax: time.Hour})
-	if err != nil {
-		t.Fatal(err)
-	}
 	ctx, stop := context.WithTimeout(t.Context(), 500*time.Millisecond)
 	defer stop()
 	if err := r.Run(ctx); err != nil {
@@ -73,7 +66,7 @@ func hold(t *testing.T, o *outbox.Outbox) {
 	ctx, stop := context.WithCancel(context.Background())
 	begun, over := make(chan struct{}), make(chan error, 1)
 	first := true
-	r, err := relay.New(o, relay.PublisherFunc(func(context.Context, relay.Message) error {
+	r := relayOf(t, o, relay.PublisherFunc(func(context.Context, relay.Message) error {
 		if first { // of its key
 			first = false
 			close(begun)
@@ -81,9 +74,6 @@ func hold(t *testing.T, o *outbox.Outbox) {
 		}
 		return nil
 	}), &relay.Options{Order: relay.OrderPerKey, Lease: time.Hour, PublishTimeout: 30 * time.Minute})
-	if err != nil {
-		t.Fatal(err)
-	}
 	go func() { over <- r.Run(ctx) }()
 	t.Cleanup(func() {
 		stop()

@@ -38,21 +38,12 @@ func TestALeaseWhoseCommitWasNotAnsweredIsLengthened(t *testing.T) {
 			return nil
 		}})
 		defer db.Close()
-		on, err := outbox.New(db, o.Dialect(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
 		var second atomic.Int64
-		r, err := relay.New(on, relay.PublisherFunc(func(context.Context, relay.Message) error {
+		r := relayOf(t, outboxOn(t, db, o), relay.PublisherFunc(func(context.Context, relay.Message) error {
 			second.Store(until())
 			return nil
 		}), &relay.Options{Order: relay.OrderTotal})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if n, err := r.Drain(t.Context()); n != 1 || err != nil {
-			t.Fatal(n, err)
-		}
+		drain(t, r, 1)
 		if first.Load() == 0 || second.Load() <= first.Load() {
 			t.Errorf("the lease lasted until %d, and %d while the event was handed over", first.Load(), second.Load())
 		}

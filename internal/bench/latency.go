@@ -19,8 +19,8 @@ func latencyScenarios() []Scenario {
 	}}
 }
 
-// times are when each event's transaction was begun, when its commit was known, and when it was published.
-type times struct{ begun, committed, published []atomic.Int64 }
+// times are when the commit of each event was known, and when it was published.
+type times struct{ committed, published []atomic.Int64 }
 
 // commits is how many writers may wait for a commit at once: a disk may take longer than the time between two events.
 const commits = 16
@@ -35,7 +35,7 @@ func latency(ctx context.Context, l *Lane) (Values, error) {
 		return nil, err
 	}
 	start := time.Now()
-	at := times{make([]atomic.Int64, n), make([]atomic.Int64, n), make([]atomic.Int64, n)}
+	at := times{make([]atomic.Int64, n), make([]atomic.Int64, n)}
 	sink := (&contest.Sink{Want: n, Seen: func(i int, t time.Time) { at.published[i].Store(int64(t.Sub(start))) }}).Ready()
 	stop, err := l.System.Start(ctx, sink, contest.Tuning{Batch: l.Sizes.Batch})
 	if err != nil {
@@ -61,16 +61,15 @@ func latency(ctx context.Context, l *Lane) (Values, error) {
 		}
 		v["lost"] = float64(n - sink.Count())
 	}
-	var waits, writes []float64
+	var waits []float64
 	for i := range n {
 		if at.published[i].Load() == 0 {
 			continue
 		}
 		waits = append(waits, max(0, float64(at.published[i].Load()-at.committed[i].Load())/1e6))
-		writes = append(writes, float64(at.committed[i].Load()-at.begun[i].Load())/1e6)
 	}
 	v["p50"], v["p99"], v["p99.9"] = Quantile(waits, 0.5), Quantile(waits, 0.99), Quantile(waits, 0.999)
-	v["write p50"], v["commit p50"] = Quantile(writes, 0.5), commit
+	v["commit p50"] = commit
 	return v, nil
 }
 
@@ -105,7 +104,6 @@ func write(ctx context.Context, l *Lane, n int, start time.Time, at times) error
 		<-tick.C
 		room <- struct{}{}
 		all.Go(func() {
-			at.begun[i].Store(int64(time.Since(start)))
 			errs[i] = l.System.Write(ctx, []contest.Event{b.Event(i)})
 			at.committed[i].Store(int64(time.Since(start)))
 			<-room
