@@ -3,7 +3,6 @@ package outbox
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 
 	"github.com/sqloutbox/sqloutbox/dialect"
@@ -30,7 +29,11 @@ const (
 )
 
 // One row by primary key: who takes it while another transaction has it waits for that one's end.
-const insertMessage = `INSERT INTO {inbox} (consumer, message_id, received_ms) VALUES (?, ?, {clock}){count_message}`
+const (
+	insertMessage = `INSERT INTO {inbox} (consumer, message_id, received_ms) VALUES (?, ?, {clock}){count_message}`
+	// The same, where the statement sees to it that the transaction is open.
+	guardedMessage = `INSERT INTO {inbox} (consumer, message_id, received_ms) VALUES (?, ?, {in_tx_clock}){count_message}`
+)
 
 // NewInbox makes an Inbox on db. It talks to no database; Inbox.Check does.
 func NewInbox(db *sql.DB, d dialect.Dialect, opts *InboxOptions) (*Inbox, error) {
@@ -81,17 +84,17 @@ func (in *Inbox) Once(ctx context.Context, tx Tx, consumer, messageID string) (f
 	if err := ctx.Err(); err != nil {
 		return false, fmt.Errorf("once: %w", err)
 	}
-	if !in.o.opts.SkipTxCheck {
-		if err := in.o.checkOpen(ctx, tx); err != nil {
-			return false, fmt.Errorf("once: %w", err)
-		}
-	}
-	inserted, err := rows.Exec(ctx, tx, in.o.sql.SQL(insertMessage), consumer, messageID)
-	if errors.Is(err, sql.ErrTxDone) {
-		err = fmt.Errorf("%w: %w", ErrNoTransaction, err)
-	}
+	guarded, err := in.o.open(ctx, tx)
 	if err != nil {
-		return false, fmt.Errorf("once: insert: %w", err)
+		return false, fmt.Errorf("once: %w", err)
+	}
+	text := insertMessage
+	if guarded {
+		text = guardedMessage
+	}
+	inserted, err := rows.Exec(ctx, tx, in.o.sql.SQL(text), consumer, messageID)
+	if err != nil {
+		return false, fmt.Errorf("once: insert: %w", in.o.notOpen(guarded, err))
 	}
 	return inserted == 1, nil
 }

@@ -2,9 +2,8 @@ package outbox
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/sqloutbox/sqloutbox/dialect"
 )
@@ -15,6 +14,10 @@ const (
 	insertNowRow   = `(?, ?, ?, ?, ?, ?)`
 	insertLater    = `INSERT INTO {events} (id, topic, event_key, partition_no, headers, payload, state, due_ms) VALUES {rows}`
 	insertLaterRow = `(?, ?, ?, ?, ?, ?, 3, {clock} + ?)`
+
+	// The first row, where the statement sees to it that the transaction is open. The others stand and fall with it.
+	guardedNowRow   = `(?, ?, ?, {in_tx}, ?, ?)`
+	guardedLaterRow = `(?, ?, ?, {in_tx}, ?, ?, 3, {clock} + ?)`
 )
 
 // A statement is bounded by parameters (old SQLite takes 999) and by bytes (MariaDB's max_allowed_packet is 16 MiB,
@@ -24,10 +27,15 @@ const (
 	maxBytes = 4 << 20
 )
 
-func (o *Outbox) insertText(later bool, n int) string {
-	statement, row := insertNow, insertNowRow
+func (o *Outbox) insertText(later, guarded bool, n int) string {
+	statement, row, first := insertNow, insertNowRow, guardedNowRow
 	if later {
-		statement, row = insertLater, insertLaterRow
+		statement, row, first = insertLater, insertLaterRow, guardedLaterRow
+	}
+	if guarded && n == 1 {
+		row = first
+	} else if guarded {
+		statement, n = strings.Replace(statement, "{rows}", first+", {rows}", 1), n-1
 	}
 	if o.opts.IgnoreDuplicates {
 		statement += "{ignore_id}"
@@ -35,10 +43,10 @@ func (o *Outbox) insertText(later bool, n int) string {
 	return o.sql.Rows(statement, row, n)
 }
 
-func (o *Outbox) insertRows(ctx context.Context, tx dialect.Execer, rows []row) error {
+func (o *Outbox) insertRows(ctx context.Context, tx dialect.Execer, rows []row, guarded bool) error {
 	for len(rows) > 0 {
 		n := chunk(rows)
-		if err := o.insertChunk(ctx, tx, rows[:n]); err != nil {
+		if err := o.insertChunk(ctx, tx, rows[:n], guarded); err != nil {
 			return err
 		}
 		rows = rows[n:]
@@ -57,7 +65,7 @@ func chunk(rows []row) int {
 	return n
 }
 
-func (o *Outbox) insertChunk(ctx context.Context, tx dialect.Execer, rows []row) error {
+func (o *Outbox) insertChunk(ctx context.Context, tx dialect.Execer, rows []row, guarded bool) error {
 	later := rows[0].delay > 0
 	args := make([]any, 0, 7*len(rows))
 	for i := range rows {
@@ -67,13 +75,11 @@ func (o *Outbox) insertChunk(ctx context.Context, tx dialect.Execer, rows []row)
 			args = append(args, r.delay)
 		}
 	}
-	_, err := tx.ExecContext(ctx, o.insertText(later, len(rows)), args...)
+	_, err := tx.ExecContext(ctx, o.insertText(later, guarded, len(rows)), args...)
 	if err == nil {
 		return nil
 	}
-	if errors.Is(err, sql.ErrTxDone) {
-		return fmt.Errorf("insert: %w: %w", ErrNoTransaction, err)
-	}
+	err = o.notOpen(guarded, err)
 	switch o.dialect.Classify(err) {
 	case dialect.Duplicate:
 		return fmt.Errorf("insert: %w: %w", ErrDuplicate, err)

@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/sqloutbox/sqloutbox/dialect"
 	"github.com/sqloutbox/sqloutbox/internal/sqltext"
@@ -16,6 +17,7 @@ type Outbox struct {
 	dialect dialect.Dialect
 	opts    Options
 	sql     *sqltext.Renderer
+	guard   atomic.Int32 // whether the server has the dialect's guard
 
 	mu     sync.Mutex // guards wakers
 	wakers map[*attachment]struct{}

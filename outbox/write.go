@@ -3,14 +3,11 @@ package outbox
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"reflect"
 	"time"
 
 	"github.com/google/uuid"
-
-	"github.com/sqloutbox/sqloutbox/dialect"
 )
 
 // Tx is a transaction of the host: *sql.Tx, *sqlx.Tx, what gorm, bun and sqlc hold (see the package comment), or
@@ -60,12 +57,11 @@ func (o *Outbox) Write(ctx context.Context, tx Tx, events ...Event) ([]string, e
 	if err != nil {
 		return nil, fmt.Errorf("write: %w", err)
 	}
-	if !o.opts.SkipTxCheck {
-		if err := o.checkOpen(ctx, tx); err != nil {
-			return nil, fmt.Errorf("write: %w", err)
-		}
+	guarded, err := o.open(ctx, tx)
+	if err != nil {
+		return nil, fmt.Errorf("write: %w", err)
 	}
-	if err := o.insertRows(ctx, tx, rows); err != nil {
+	if err := o.insertRows(ctx, tx, rows, guarded); err != nil {
 		return nil, fmt.Errorf("write: %w", err)
 	}
 	return ids, nil
@@ -127,18 +123,4 @@ func (o *Outbox) prepare(events []Event) ([]string, []row, error) {
 // delayMillis rounds up, so that a delayed event is never early.
 func delayMillis(d time.Duration) int64 {
 	return int64((d + time.Millisecond - 1) / time.Millisecond)
-}
-
-// checkOpen refuses a transaction that has ended behind the host's back (see dialect.Dialect.InTransaction).
-func (o *Outbox) checkOpen(ctx context.Context, tx dialect.Execer) error {
-	open, err := o.dialect.InTransaction(ctx, tx)
-	switch {
-	case errors.Is(err, sql.ErrTxDone):
-		return fmt.Errorf("%w: %w", ErrNoTransaction, err)
-	case err != nil:
-		return fmt.Errorf("check transaction: %w", err)
-	case !open:
-		return ErrNoTransaction
-	}
-	return nil
 }

@@ -25,7 +25,7 @@ func TestABatchCostsSoManyStatements(t *testing.T) {
 		relay.OrderNone:   {"settle, look, claim", "settle, look"}, // when nothing is left
 	}
 	begin := map[string]string{
-		"sqlite": "begin, %s, commit", "postgres": "begin, set, %s, commit",
+		"sqlite": "begin, %s, commit", "postgres": "begin, %s, commit",
 		"mysql": "set, begin, %s, commit", "mariadb": "set, begin, %s, commit",
 	}
 	engines.Each(t, func(t *testing.T, e *engines.Engine) {
@@ -96,7 +96,21 @@ func (s *statements) add(query string) error {
 	return nil
 }
 
-func (s *statements) forget() { s.all = nil }
+func (s *statements) forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.all = nil
+}
+
+// kinds are what was sent, in order.
+func (s *statements) kinds() (kinds []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, query := range s.all {
+		kinds = append(kinds, kindOf(query))
+	}
+	return kinds
+}
 
 // transactions are those that were committed, by what they sent, with how many there were of each.
 func (s *statements) transactions() map[string]int {

@@ -3,71 +3,79 @@ package postgres
 import (
 	"context"
 	"database/sql"
-	sqldriver "database/sql/driver"
+	"errors"
 
 	"github.com/sqloutbox/sqloutbox/dialect"
+	"github.com/sqloutbox/sqloutbox/internal/conntx"
 )
 
-// Begin asks for READ COMMITTED by name, since a database or a role may have a stricter default, under which even a
-// claim with SKIP LOCKED fails with 40001.
-//
-// A connection that turns out to be read-only is dropped: a session keeps the default that it began with, and a pool
+// begin is one message, and so one round trip. READ COMMITTED is asked for by name, since a database or a role may have a
+// stricter default, under which even a claim with SKIP LOCKED fails with 40001.
+const begin = "BEGIN ISOLATION LEVEL READ COMMITTED; " + plans
+
+// Begin drops a connection that turns out to be read-only: a session keeps the default that it began with, and a pool
 // would give it out again for ever, the last one used first.
 func (postgres) Begin(ctx context.Context, db *sql.DB) (dialect.Tx, error) {
-	conn, err := db.Conn(ctx)
+	inner, err := conntx.Begin(ctx, db, begin)
 	if err != nil {
 		return nil, err
 	}
-	inner, err := conn.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelReadCommitted})
-	if err != nil {
-		_ = conn.Close()
-		return nil, err
-	}
-	t := &tx{Tx: inner, conn: conn}
-	if _, err := t.ExecContext(ctx, plans); err != nil {
-		_ = t.Rollback() // the error that says why is err
-		return nil, err
-	}
-	return t, nil
+	return &tx{Tx: inner}, nil
 }
 
+var errAborted = errors.New("commit: a statement of the transaction had failed, and PostgreSQL has rolled all of it back")
+
 type tx struct {
-	*sql.Tx
-	conn     *sql.Conn
+	*conntx.Tx
+	read     *sql.Rows // of the last statement, if it was a query: an error may have come with its rows
+	failed   bool
 	readOnly bool
 }
 
 func (t *tx) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	t.noteRows()
 	res, err := t.Tx.ExecContext(ctx, query, args...)
 	t.note(err)
 	return res, err
 }
 
 func (t *tx) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	t.noteRows()
 	rows, err := t.Tx.QueryContext(ctx, query, args...)
 	t.note(err)
+	t.read = rows
 	return rows, err
 }
 
+func (t *tx) noteRows() {
+	if t.read != nil {
+		t.note(t.read.Err())
+		t.read = nil
+	}
+}
+
 func (t *tx) note(err error) {
+	t.failed = t.failed || err != nil
 	t.readOnly = t.readOnly || New().Classify(err) == dialect.ReadOnly
 }
 
+// Commit answers with an error after a statement has failed: PostgreSQL then takes COMMIT for ROLLBACK, and is content.
 func (t *tx) Commit() error {
-	err := t.Tx.Commit()
-	t.free()
-	return err
+	t.noteRows()
+	if !t.failed {
+		return t.Tx.Commit()
+	}
+	if err := t.Rollback(); err != nil {
+		return err
+	}
+	return errAborted
 }
 
 func (t *tx) Rollback() error {
-	err := t.Tx.Rollback()
-	t.free()
-	return err
-}
-
-func (t *tx) free() {
 	if t.readOnly {
-		_ = t.conn.Raw(func(any) error { return sqldriver.ErrBadConn })
+		t.readOnly = false
+		t.Drop()
+		return nil
 	}
-	_ = t.conn.Close()
+	return t.Tx.Rollback()
 }

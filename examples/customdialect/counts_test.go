@@ -54,14 +54,16 @@ func TestItCountsTheRelaysTransactions(t *testing.T) {
 func TestItHandsThroughWhatSQLiteHasBesides(t *testing.T) {
 	var d, wrapped dialect.Dialect = customdialect.New(), sqlite.New()
 	if is, has := optional(d), optional(wrapped); is != has {
-		t.Errorf("it has KeyRanges, RowFilter, SeqBelower: %v, and what it wraps: %v", is, has)
+		t.Errorf("it has KeyRanges, RowFilter, LoneReader, TxGuard, SeqBelower: %v, and what it wraps: %v", is, has)
 	}
 }
 
-func optional(d dialect.Dialect) (has [3]bool) {
+func optional(d dialect.Dialect) (has [5]bool) {
 	_, has[0] = d.(dialect.KeyRanges)
 	_, has[1] = d.(dialect.RowFilter)
-	_, has[2] = d.(dialect.SeqBelower)
+	_, has[2] = d.(dialect.LoneReader)
+	_, has[3] = d.(dialect.TxGuard)
+	_, has[4] = d.(dialect.SeqBelower)
 	return has
 }
 

@@ -2,7 +2,7 @@
 //
 // A statement stands once, as a constant with "?" placeholders and names in braces: {events}, {leases}, {relays}, {held},
 // {pauses}, {counters}, {inbox}, {handlers}, {deliveries}, {feed}, {cursors}, {subscriptions}, {webhook_deliveries} for the tables; {clock}, {lock}, {lock_skip}, {use_pending},
-// {use_due}, {use_received}, {ignore_id}, {ignore_name}, {ignore_seq}, {ignore_topic}, {count_message}, {use_key}, {update_events},
+// {use_due}, {use_received}, {ignore_id}, {ignore_name}, {ignore_seq}, {ignore_topic}, {count_message}, {in_tx}, {in_tx_clock}, {use_key}, {update_events},
 // {delete_events}, {delete_inbox}, {update_deliveries}, {delete_deliveries}, {delete_feed}, {use_webhooks_due}, {use_webhooks_order},
 // {update_webhooks}, {delete_webhooks} for what the dialect gives; {list}, {beside}, {aside}
 // or {rows} where a list whose length is known only at run time goes.
@@ -47,6 +47,14 @@ func keyHint(d dialect.Dialect, table string) string {
 	return hint
 }
 
+// guard is a value that an INSERT has inside of a transaction alone, where the dialect knows how.
+func guard(d dialect.Dialect, value string) string {
+	if g, ok := d.(dialect.TxGuard); ok {
+		return g.Guard(value)
+	}
+	return value
+}
+
 // maxBytes is how much a Renderer holds. A relay and an outbox ask for some hundred texts, of some 100 kB together; more
 // come only from lists of many lengths.
 const maxBytes = 1 << 20
@@ -67,6 +75,8 @@ func New(d dialect.Dialect, schema, prefix string) *Renderer {
 		"{ignore_seq}", d.IgnoreDuplicate("seq"),
 		"{ignore_topic}", d.IgnoreDuplicate("topic"),
 		"{count_message}", d.CountFirst("message_id, consumer", "version"),
+		"{in_tx}", guard(d, "?"),
+		"{in_tx_clock}", guard(d, d.Clock()),
 		"{use_pending}", d.IndexHint(prefix + "events_pending"),
 		"{use_due}", d.IndexHint(prefix + "events_due"),
 		"{use_received}", d.IndexHint(prefix + "inbox_received"),

@@ -87,6 +87,9 @@ DELETE FROM outbox_deliveries WHERE since_ms >= 0 AND handler = $1 AND seq IN ($
 -- forgetFailed
 DELETE FROM outbox_deliveries WHERE state NOT IN (1, 2) AND handler = $1 AND seq IN ($2, $3);
 
+-- guardedMessage
+INSERT INTO outbox_inbox (consumer, message_id, received_ms) VALUES ($1, $2, ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT)) ON CONFLICT (message_id, consumer) DO NOTHING;
+
 -- handlersBegin
 SELECT from_seq, replayed_to, topics FROM outbox_handlers;
 
@@ -120,10 +123,16 @@ INSERT INTO outbox_counters (name) VALUES ('feed_fill') ON CONFLICT (name) DO NO
 -- insertLater
 INSERT INTO outbox_events (id, topic, event_key, partition_no, headers, payload, state, due_ms) VALUES ($1, $2, $3, $4, $5, $6, 3, ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT) + $7), ($8, $9, $10, $11, $12, $13, 3, ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT) + $14);
 
+-- insertLater guarded
+INSERT INTO outbox_events (id, topic, event_key, partition_no, headers, payload, state, due_ms) VALUES ($1, $2, $3, $4, $5, $6, 3, ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT) + $7), ($8, $9, $10, $11, $12, $13, 3, ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT) + $14);
+
 -- insertMessage
 INSERT INTO outbox_inbox (consumer, message_id, received_ms) VALUES ($1, $2, ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT)) ON CONFLICT (message_id, consumer) DO NOTHING;
 
 -- insertNow
+INSERT INTO outbox_events (id, topic, event_key, partition_no, headers, payload) VALUES ($1, $2, $3, $4, $5, $6), ($7, $8, $9, $10, $11, $12);
+
+-- insertNow guarded
 INSERT INTO outbox_events (id, topic, event_key, partition_no, headers, payload) VALUES ($1, $2, $3, $4, $5, $6), ($7, $8, $9, $10, $11, $12);
 
 -- insertNow ignoring duplicates

@@ -87,6 +87,9 @@ DELETE FROM outbox_deliveries WHERE since_ms >= 0 AND handler = ? AND seq IN (?,
 -- forgetFailed
 DELETE FROM outbox_deliveries WHERE state NOT IN (1, 2) AND handler = ? AND seq IN (?, ?);
 
+-- guardedMessage
+INSERT INTO outbox_inbox (consumer, message_id, received_ms) VALUES (?, ?, (CAST(unixepoch('subsec') * 1000 AS INTEGER))) ON CONFLICT (message_id, consumer) DO NOTHING;
+
 -- handlersBegin
 SELECT from_seq, replayed_to, topics FROM outbox_handlers;
 
@@ -120,10 +123,16 @@ INSERT INTO outbox_counters (name) VALUES ('feed_fill') ON CONFLICT (name) DO NO
 -- insertLater
 INSERT INTO outbox_events (id, topic, event_key, partition_no, headers, payload, state, due_ms) VALUES (?, ?, ?, ?, ?, ?, 3, (CAST(unixepoch('subsec') * 1000 AS INTEGER)) + ?), (?, ?, ?, ?, ?, ?, 3, (CAST(unixepoch('subsec') * 1000 AS INTEGER)) + ?);
 
+-- insertLater guarded
+INSERT INTO outbox_events (id, topic, event_key, partition_no, headers, payload, state, due_ms) VALUES (?, ?, ?, ?, ?, ?, 3, (CAST(unixepoch('subsec') * 1000 AS INTEGER)) + ?), (?, ?, ?, ?, ?, ?, 3, (CAST(unixepoch('subsec') * 1000 AS INTEGER)) + ?);
+
 -- insertMessage
 INSERT INTO outbox_inbox (consumer, message_id, received_ms) VALUES (?, ?, (CAST(unixepoch('subsec') * 1000 AS INTEGER))) ON CONFLICT (message_id, consumer) DO NOTHING;
 
 -- insertNow
+INSERT INTO outbox_events (id, topic, event_key, partition_no, headers, payload) VALUES (?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?);
+
+-- insertNow guarded
 INSERT INTO outbox_events (id, topic, event_key, partition_no, headers, payload) VALUES (?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?);
 
 -- insertNow ignoring duplicates
