@@ -19,8 +19,9 @@ type Options struct {
 	// IgnoreDuplicates makes Write leave out an event whose id the outbox already holds, in place of ErrDuplicate;
 	// the transaction stays usable on every engine. The id is still returned.
 	IgnoreDuplicates bool
-	// SkipTxCheck leaves out the question whether the transaction is still open, which costs a round trip on MySQL
-	// and MariaDB and next to nothing elsewhere. Only for hosts that never go on after a failed statement.
+	// SkipTxCheck leaves out the question whether the transaction is still open. It costs a round trip a Write on MySQL,
+	// one an InTx on MySQL and MariaDB, whose INSERT asks by itself, and next to nothing elsewhere. Only for hosts that
+	// never go on after a failed statement.
 	SkipTxCheck bool
 	// Feed has every relay that is made from this outbox number what it publishes; see Outbox.Feed. It is a fact of the
 	// database, turned on by the first such relay that starts: from then on one without it is refused. A relay with Feed

@@ -296,7 +296,7 @@ WHERE id = $2;
 
 -- misfits
 SELECT seq FROM outbox_events WHERE state <= 0 AND (partition_no < -1 OR partition_no > 63)
-ORDER BY state, seq LIMIT $1 FOR UPDATE SKIP LOCKED;
+ORDER BY state, seq LIMIT $1;
 
 -- needed
 SELECT h.name, h.topics, h.former_name, h.from_seq, h.retired_ms, COALESCE(d.state, -1),
