@@ -15,7 +15,7 @@ import (
 func latencyScenarios() []Scenario {
 	return []Scenario{{
 		Name: "latency", Title: "From commit to publish at 200 events/s, median", Metric: "p50", Unit: "ms", Lower: true,
-		Entrants: func(engine string, _ Sizes) []Entrant { return entrants(engine, latency) },
+		Entrants: func(engine string, _ Sizes) []Entrant { return waiting(engine, latency) },
 	}}
 }
 

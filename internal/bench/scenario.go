@@ -73,6 +73,11 @@ func entrants(engine string, round func(ctx context.Context, l *Lane) (Values, e
 	return chosen(engine, round, func(c contest.Contestant) bool { return c.Name != skipCheck })
 }
 
+// waiting are those of entrants that differ where a publish, or the next event, is waited for.
+func waiting(engine string, round func(ctx context.Context, l *Lane) (Values, error)) []Entrant {
+	return chosen(engine, round, func(c contest.Contestant) bool { return !slices.Contains([]string{skipCheck, bareClaim, bareLease}, c.Name) })
+}
+
 const (
 	total     = "sqloutbox total"
 	perKey    = "sqloutbox per key"
@@ -80,6 +85,7 @@ const (
 	skipCheck = "sqloutbox SkipTxCheck"
 	bareRead  = "bare select+delete"
 	bareClaim = "bare claim+delete"
+	bareLease = "bare lease+delete"
 )
 
 func named(names ...string) func(contest.Contestant) bool {

@@ -36,7 +36,7 @@ type Sizes struct {
 // Full is what the published numbers are made with.
 func Full() Sizes {
 	return Sizes{
-		Rounds: 5, Batch: 500, Concurrency: 100, Limit: 15 * time.Second, Keys: 1000, Payload: 256,
+		Rounds: 5, Batch: 500, Concurrency: 400, Limit: 15 * time.Second, Keys: 1000, Payload: 256,
 		Payloads: []int{256, 2 << 10, 16 << 10, 64 << 10}, Drain: 100_000, Large: 8 << 10, DrainLarge: 100_000, Slow: 20_000, SlowLimit: 5 * time.Second, Work: time.Millisecond,
 		Writes: 500, Inserts: 500, Rate: 200, RateFor: 10 * time.Second, Calm: time.Second, Processes: []int{1, 2, 4},
 		Backlog: []int{20_000, 100_000, 1_000_000}, Kept: []int{0, 100_000, 1_000_000}, Scheduled: []int{0, 400_000},

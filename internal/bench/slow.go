@@ -22,7 +22,7 @@ func slowScenarios() []Scenario {
 						tuning: contest.Tuning{Concurrency: s.Concurrency}})
 				}
 			}
-			all := entrants(engine, with(s.Work))
+			all := waiting(engine, with(s.Work))
 			for _, e := range chosen(engine, with(0), named(perKey, none)) {
 				e.Label = e.Who.Name + noWait
 				all = append(all, e)

@@ -52,7 +52,9 @@ func drainTargets() (out []Target) {
 		for _, o := range []string{total, perKey} {
 			out = append(out, Target{Scenario: scenario, Ours: o, Against: bareRead, Bound: AtLeast, Limit: 0.9})
 		}
-		out = append(out, Target{Scenario: scenario, Ours: none, Against: bareClaim, Bound: AtLeast, Limit: 0.9})
+		for _, limit := range []string{bareClaim, bareLease} { // a lock that lasts as long as a transaction, and a claim that outlives it
+			out = append(out, Target{Scenario: scenario, Ours: none, Against: limit, Bound: AtLeast, Limit: 0.9})
+		}
 	}
 	for _, scenario := range []string{"drain", "drain large"} {
 		for _, o := range all3 {

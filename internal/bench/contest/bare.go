@@ -14,37 +14,44 @@ import (
 
 func bare() []Contestant {
 	const lacks = "lease, order under failure, retries, dead letters, anything after a crash"
-	return []Contestant{{
-		Name: "bare select+delete", Kind: Limit, Settings: "the shortest statements on our schema", Lacks: lacks,
-		Open: func(ctx context.Context, p *Place) (System, error) { return openBare(ctx, p, false) },
-	}, {
-		Name: "bare claim+delete", Kind: Limit, Settings: "SELECT … FOR UPDATE SKIP LOCKED and DELETE in one transaction, READ COMMITTED",
-		Lacks: lacks,
-		Open:  func(ctx context.Context, p *Place) (System, error) { return openBare(ctx, p, true) },
-	}}
+	one := func(name, settings, lacks string, step bareStep) Contestant {
+		return Contestant{Name: name, Kind: Limit, Settings: settings, Lacks: lacks,
+			Open: func(ctx context.Context, p *Place) (System, error) { return openBare(ctx, p, step) }}
+	}
+	return []Contestant{
+		one("bare select+delete", "the shortest statements on our schema", lacks, (*bareSystem).readStep),
+		one("bare claim+delete", "SELECT … FOR UPDATE SKIP LOCKED and DELETE in one transaction, READ COMMITTED", lacks, (*bareSystem).lockStep),
+		one("bare lease+delete", "SELECT … FOR UPDATE SKIP LOCKED and an UPDATE of the rows in one transaction, READ COMMITTED; then DELETE",
+			"retries, dead letters, crashes that are charged to their event", (*bareSystem).leaseStep),
+	}
 }
 
 // bareSystem is what one would write by hand.
 type bareSystem struct {
 	*Place
-	claims bool
-	level  sql.IsolationLevel // of its claims: as one would choose it for SKIP LOCKED
-	read   string
+	step  bareStep
+	level sql.IsolationLevel // as one would choose it for SKIP LOCKED
+	// The statements, and those of a lease.
+	read, lock, due, lease string
 }
 
-func openBare(ctx context.Context, p *Place, claims bool) (System, error) {
+func openBare(ctx context.Context, p *Place, step bareStep) (System, error) {
 	if err := migrations.Up(ctx, p.DB, p.Dialect, nil); err != nil {
 		return nil, err
-	}
-	read := "SELECT seq, id, topic, event_key, headers, payload FROM outbox_events ORDER BY seq LIMIT ?"
-	if claims {
-		read += p.Dialect.LockSkip()
 	}
 	level := sql.LevelReadCommitted
 	if p.Engine == "sqlite" {
 		level = sql.LevelDefault
 	}
-	return &bareSystem{p, claims, level, p.Dialect.Bind(read)}, nil
+	d := p.Dialect
+	const columns = "SELECT seq, id, topic, event_key, headers, payload FROM outbox_events "
+	return &bareSystem{
+		Place: p, step: step, level: level,
+		read:  d.Bind(columns + "ORDER BY seq LIMIT ?"),
+		lock:  d.Bind(columns + "ORDER BY seq LIMIT ?" + d.LockSkip()),
+		due:   d.Bind(columns + "WHERE state = 0 AND due_ms <= (SELECT " + d.Clock() + ") ORDER BY due_ms, seq LIMIT ?" + d.LockSkip()),
+		lease: "UPDATE outbox_events SET claimed_by = ?, due_ms = " + d.Clock() + " + 30000 WHERE seq IN (",
+	}, nil
 }
 
 func (s *bareSystem) Write(ctx context.Context, events []Event) error {
@@ -95,7 +102,7 @@ const barePoll = time.Millisecond
 func (s *bareSystem) Start(ctx context.Context, sink *Sink, t Tuning) (func() error, error) {
 	return run(ctx, func(ctx context.Context) error {
 		for ctx.Err() == nil {
-			n, err := s.step(context.WithoutCancel(ctx), sink, t.Batch)
+			n, err := s.step(s, context.WithoutCancel(ctx), sink, t.Batch)
 			if err != nil {
 				return err
 			}
