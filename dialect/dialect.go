@@ -9,7 +9,7 @@
 // A Dialect has no state that an answer depends on: every method may be called from many goroutines at once, and must
 // always give the same answer. Fragments are read once, when an Outbox or a Relay is made.
 //
-// KeyRanges, RowFilter, LoneReader, TxGuard and SeqBelower are what a Dialect may have besides, and the library asks the value that it was given
+// KeyRanges, RowFilter, TxGuard and SeqBelower are what a Dialect may have besides, and the library asks the value that it was given
 // for them. A wrapper that embeds the interface Dialect hides what the wrapped value has: it must hand each of them through,
 // as examples/customdialect does, or the start-up check overlooks a numbering that is behind, and statements are slower.
 package dialect
@@ -114,22 +114,16 @@ type RowFilter interface {
 	FiltersRows() bool
 }
 
-// LoneReader is what a Dialect may have besides. ReadsAlone reports whether a query runs as well by itself as in a transaction
-// of Begin's: in one it sees no more, and it needs none of the settings that Begin makes. A turn of a relay that has
-// nothing to record then needs no transaction, and a third of the round trips.
-type LoneReader interface {
-	ReadsAlone() bool
-}
-
 // TxGuard is what a Dialect may have besides where InTransaction has to ask: an INSERT in the host's transaction then sees to it
 // by itself that this is open, and a round trip is saved.
 type TxGuard interface {
-	// HasGuard tells whether the server behind e, an open transaction of the host, knows what Guard says. It leaves the
-	// transaction as it was. The answer is remembered.
+	// HasGuard tells whether Guard may stand for InTransaction on the server and in the sessions behind e, an open
+	// transaction of the host, which stays as it was. The answer is remembered.
 	HasGuard(ctx context.Context, e Execer) (bool, error)
 
-	// Guard is an SQL expression that has the value of value, one too, inside of a transaction. Outside of one, its
-	// statement fails as a whole, in every mode of the session, with an error for which OutsideTx is true.
+	// Guard is an SQL expression. Inside of a transaction its value is that of the expression it is given, a placeholder
+	// among them. Outside of one its statement fails as a whole, in every mode of the session, with an error for which
+	// OutsideTx is true. Where it can't be sure, it fails too.
 	Guard(value string) string
 	OutsideTx(err error) bool
 }

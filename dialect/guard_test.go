@@ -68,6 +68,62 @@ func TestGuardIsTheValueInATransactionAndRefusesOutsideOfOne(t *testing.T) {
 	})
 }
 
+// Host libraries prepare a statement once and run it in every transaction.
+func TestGuardLooksAnewEachTimeAStatementIsRun(t *testing.T) {
+	guarded(t, func(t *testing.T, db *sql.DB, g dialect.TxGuard) {
+		exec(t, db, "CREATE TABLE host (id BIGINT PRIMARY KEY, n BIGINT NOT NULL)")
+		conn, err := db.Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		insert, err := conn.PrepareContext(t.Context(), "INSERT INTO host VALUES (?, "+g.Guard("?")+")")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer insert.Close()
+		for id := range 3 {
+			if _, err := insert.ExecContext(t.Context(), id, 1); !g.OutsideTx(err) {
+				t.Errorf("outside of a transaction it says %v", err)
+			}
+			exec(t, conn, "START TRANSACTION")
+			if _, err := insert.ExecContext(t.Context(), id, 1); err != nil {
+				t.Errorf("inside of one it says %v", err)
+			}
+			exec(t, conn, "COMMIT")
+		}
+		if n := one[int](t, db, "SELECT COUNT(*) FROM host"); n != 3 {
+			t.Errorf("%d rows, want 3", n)
+		}
+	})
+}
+
+// There an INSERT opens a transaction by itself, also after a deadlock.
+func TestNoGuardWhereSessionsDoNotCommitByThemselves(t *testing.T) {
+	guarded(t, func(t *testing.T, db *sql.DB, g dialect.TxGuard) {
+		exec(t, db, "CREATE TABLE host (id BIGINT PRIMARY KEY, n BIGINT NOT NULL)")
+		conn, err := db.Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		exec(t, conn, "SET autocommit = 0")
+		exec(t, conn, "START TRANSACTION")
+		if has, err := g.HasGuard(t.Context(), conn); has || err != nil {
+			t.Errorf("it has one: %v, %v", has, err)
+		}
+		exec(t, conn, "ROLLBACK")
+		if _, err := conn.ExecContext(t.Context(), "INSERT INTO host VALUES (1, "+g.Guard("?")+")", 1); !g.OutsideTx(err) {
+			t.Errorf("it says %v", err)
+		}
+		exec(t, conn, "COMMIT")
+		if n := one[int](t, db, "SELECT COUNT(*) FROM host"); n != 0 {
+			t.Error("a ghost")
+		}
+		exec(t, conn, "SET autocommit = 1")
+	})
+}
+
 func TestGuardRefusesAfterADeadlockThatTheHostSwallows(t *testing.T) {
 	guarded(t, func(t *testing.T, db *sql.DB, g dialect.TxGuard) {
 		victim := deadlock(t, db, g.(dialect.Dialect))

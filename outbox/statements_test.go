@@ -14,7 +14,8 @@ func TestStatementsAreHeldInGoldenFiles(t *testing.T) {
 	}
 	golden.Check(t, map[string]string{
 		"insertNow": rows(insertNow, insertNowRow), "insertLater": rows(insertLater, insertLaterRow),
-		"insertNow guarded": rows(insertNow, guardedNowRow), "insertLater guarded": rows(insertLater, guardedLaterRow), "guardedMessage": guardedMessage,
+		"insertNow guarded": rows(insertNow, guardedNowRow), "insertLater guarded": rows(insertLater, guardedLaterRow),
+		"guardedMessage":                guardedMessage,
 		"insertNow ignoring duplicates": rows(insertNow, insertNowRow) + "{ignore_id}",
 		"deadColumns":                   deadColumns + deadMatch + deadOfTopic + deadPage,
 		"deadSeqs":                      deadSeqs + deadMatch + deadPage,

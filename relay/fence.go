@@ -41,30 +41,8 @@ func countLate(all []ended) int {
 }
 
 func (s *session) tryTurn(ctx context.Context, t *turn, work func(ctx context.Context, tx dialect.Tx) (bool, error)) error {
-	noted, err := false, errNeedsTx
-	if t.idle && s.unknown == nil && s.r.readsAlone {
-		noted, err = s.turnAlone(ctx, work)
-	}
-	if errors.Is(err, errNeedsTx) {
-		noted, err = s.turnInTx(ctx, t, work)
-	}
-	if txn.IsUnknown(err) {
-		s.unknown = t
-	}
-	if err != nil {
-		return err
-	}
-	if noted {
-		s.version++
-	}
-	s.noted, s.unknown = s.noting, nil
-	return nil
-}
-
-// turnInTx is a turn in one transaction. noted: the relay's row was changed.
-func (s *session) turnInTx(ctx context.Context, t *turn, work func(ctx context.Context, tx dialect.Tx) (bool, error)) (noted bool, err error) {
-	err = txn.Run(ctx, s.r.db, s.r.d, func(tx dialect.Tx) error {
-		noted = false
+	noted := false
+	err := txn.Run(ctx, s.r.db, s.r.d, func(tx dialect.Tx) error {
 		if s.unknown != nil {
 			happened, err := s.happened(ctx, tx)
 			switch {
@@ -88,7 +66,17 @@ func (s *session) turnInTx(ctx context.Context, t *turn, work func(ctx context.C
 		}
 		return s.passFence(ctx, tx)
 	})
-	return noted, err
+	if txn.IsUnknown(err) {
+		s.unknown = t
+	}
+	if err != nil {
+		return err
+	}
+	if noted {
+		s.version++
+	}
+	s.noted, s.unknown = s.noting, nil
+	return nil
 }
 
 // happened tells, after a commit whose outcome was unknown, whether it did happen.
@@ -101,7 +89,7 @@ func (s *session) happened(ctx context.Context, tx dialect.Tx) (bool, error) {
 }
 
 // passFence notes what is in hand in the relay's row, or finds that the row is another's or gone by now.
-func (s *session) passFence(ctx context.Context, tx dialect.Execer) error {
+func (s *session) passFence(ctx context.Context, tx dialect.Tx) error {
 	_, token := s.owned()
 	n, err := rows.Exec(ctx, tx, s.r.sql.SQL(fence), s.noting.encode(), s.id, token, s.version)
 	if err == nil && n == 0 {

@@ -10,8 +10,12 @@ import (
 
 // By (state, seq, partition_no), all that is pending. A writer of plain SQL may put any number there. It locks nothing: for a
 // lock InnoDB reads the whole row, with its payload, of each entry that it passes.
-const misfits = `SELECT seq FROM {events}{use_pending} WHERE state <= 0 AND (partition_no < -1 OR partition_no > 63)
+const (
+	misfits = `SELECT seq FROM {events}{use_pending} WHERE state <= 0 AND (partition_no < -1 OR partition_no > 63)
 ORDER BY state, seq LIMIT ?`
+	// By primary key.
+	lockMisfits = `SELECT seq FROM {events}{use_key} WHERE seq IN ({list}) AND state = 0 AND (partition_no < -1 OR partition_no > 63){lock_skip}`
+)
 
 // fit gives rows whose partition is none of ours the one that means "not set yet", but for those that are locked just now.
 func (s *keySource) fit(ctx context.Context) error {
@@ -21,7 +25,7 @@ func (s *keySource) fit(ctx context.Context) error {
 			if found, err = rows.Int64s(ctx, tx, s.r.sql.SQL(misfits), int64(stepRows)); err != nil || len(found) == 0 {
 				return err
 			}
-			text, args := s.r.listArgs(lockMisplaced, found, nil, nil)
+			text, args := s.r.listArgs(lockMisfits, found, nil, nil)
 			if free, err = rows.Int64s(ctx, tx, text, args...); err != nil || len(free) == 0 {
 				return err
 			}

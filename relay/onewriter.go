@@ -28,7 +28,7 @@ func (d oneWriter) Begin(ctx context.Context, db *sql.DB) (dialect.Tx, error) {
 	return &writerTx{tx, leave}, nil
 }
 
-// What a dialect may have besides is handed through: embedding the interface hides it.
+// What a dialect may have besides for a relay is handed through: embedding the interface hides it.
 var _ interface {
 	dialect.KeyRanges
 	dialect.RowFilter

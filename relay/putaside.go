@@ -16,7 +16,7 @@ const (
 ORDER BY state, seq LIMIT ?{lock_skip}`
 
 	// By primary key.
-	lockMisplaced = `SELECT seq FROM {events} WHERE seq IN ({list}) AND state = 0{lock_skip}`
+	lockMisplaced = `SELECT seq FROM {events}{use_key} WHERE seq IN ({list}) AND state = 0{lock_skip}`
 	setPartition  = `{update_events} SET partition_no = ? WHERE seq IN ({list}) AND state = 0`
 	// It failed in another order, and waits for its next try.
 	waitAside = `{update_events} SET state = 5, partition_no = ? WHERE seq = ? AND state = 0`

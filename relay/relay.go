@@ -37,7 +37,6 @@ type Relay struct {
 	log      *slog.Logger
 
 	filtersRows bool // see dialect.RowFilter
-	readsAlone  bool // see dialect.LoneReader
 	now         clocks.Clock
 	host        string
 	running     sync.Mutex // held by the one Run, RunOnce or Drain under way
@@ -96,8 +95,6 @@ func New(o *outbox.Outbox, p Publisher, opts *Options) (*Relay, error) {
 	}
 	f, ok := r.d.(dialect.RowFilter)
 	r.filtersRows = ok && f.FiltersRows()
-	l, ok := r.d.(dialect.LoneReader)
-	r.readsAlone = ok && l.ReadsAlone()
 	r.fanout = fanout.New(r.sql, r.log)
 	r.fanRows.Store(mostDeliveries)
 	r.limit, r.single = options.MaxAttempts, options.MaxAttempts == 1

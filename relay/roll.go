@@ -11,7 +11,6 @@ type turn struct {
 	ended []ended
 	room  int             // how many more may be taken; 0: none
 	empty bool            // nothing else is in hand
-	idle  bool            // nor has anything ended, and the sessions commit what stands alone (see Outbox.Check)
 	slow  map[string]bool // scopes with a call that takes long: nothing more of them is to be taken
 
 	batch  []*event      // taken
@@ -126,7 +125,6 @@ func (x *roller) next(ctx context.Context) *turn {
 			t.room = min(t.room, fewAlone)
 		}
 	}
-	t.idle = t.room > 0 && t.empty && len(t.ended) == 0 && x.mode == forever
 	return t
 }
 

@@ -36,7 +36,7 @@ func TestStatementsAreHeldInGoldenFiles(t *testing.T) {
 		"dueWaiting": dueWaiting, "retry": retry, "probeKeys": probeKeys, "heldPage": heldPage, "deadPage": deadPage, "asidePage": asidePage,
 		"firstPending": firstPending,
 		"lookAtKeys":   lookAtKeys, "lookPast": strings.Replace(lookPast, "{beside}", "?, ?", 1),
-		"unplaced": unplaced, "misfits": misfits,
+		"unplaced": unplaced, "misfits": misfits, "lockMisfits": lockMisfits,
 		"insertPartitions": rows(insertPartitions, partitionRow), "freePartitions": freePartitions, "takePartitions": takePartitions,
 		"givePartitions": givePartitions, "ownPartitions": ownPartitions,
 		"claimable": claimable, "claimList": claimList, "correctAttempts": correctAttempts, "noteCrash": noteCrash, "putOff": putOff,

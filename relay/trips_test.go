@@ -96,21 +96,7 @@ func (s *statements) add(query string) error {
 	return nil
 }
 
-func (s *statements) forget() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.all = nil
-}
-
-// kinds are what was sent, in order.
-func (s *statements) kinds() (kinds []string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, query := range s.all {
-		kinds = append(kinds, kindOf(query))
-	}
-	return kinds
-}
+func (s *statements) forget() { s.all = nil }
 
 // transactions are those that were committed, by what they sent, with how many there were of each.
 func (s *statements) transactions() map[string]int {

@@ -47,10 +47,6 @@ func (mysql) CountFirst(_, version string) string {
 // IndexHint: without fresh statistics MySQL walks the primary key when most rows are published.
 func (mysql) IndexHint(index string) string { return " FORCE INDEX (" + index + ")" }
 
-// ReadsAlone: plans come from hints, and a SELECT that locks nothing reads what is committed when it begins, in every isolation
-// level, if it stands alone (MySQL manual, 17.7.2.3 "Consistent Nonlocking Reads", and 17.7.2.1 on SERIALIZABLE).
-func (mysql) ReadsAlone() bool { return true }
-
 // cantChangeCharacteristics is ER_CANT_CHANGE_TX_CHARACTERISTICS: "Transaction characteristics can't be changed while a
 // transaction is in progress".
 const cantChangeCharacteristics = 1568
@@ -73,17 +69,22 @@ func (mysql) InTransaction(ctx context.Context, e dialect.Execer) (bool, error) 
 const dataOutOfRange = 1690
 
 // HasGuard: MariaDB has a variable that says whether a transaction is open, and MySQL has none. (MariaDB, "Server System
-// Variables", in_transaction.)
+// Variables", in_transaction.) Where sessions don't commit by themselves, an INSERT opens a transaction before its values are
+// computed, and would always find one.
 func (mysql) HasGuard(ctx context.Context, e dialect.Execer) (bool, error) {
-	_, err := e.ExecContext(ctx, "DO @@in_transaction")
-	if unknown, ok := errors.AsType[*driver.MySQLError](err); ok && unknown.Number == unknownSystemVariable {
+	_, err := e.ExecContext(ctx, "SELECT "+guard("0"))
+	if answer, ok := errors.AsType[*driver.MySQLError](err); ok && (answer.Number == unknownSystemVariable || answer.Number == dataOutOfRange) {
 		return false, nil
 	}
 	return err == nil, err
 }
 
-// Guard is out of range where no transaction is open.
-func (mysql) Guard(value string) string { return "IF(@@in_transaction, " + value + ", ~0 + 1)" }
+// Guard is out of range where no transaction is open, and in a session that does not commit by itself.
+func (mysql) Guard(value string) string { return guard(value) }
+
+func guard(value string) string {
+	return "IF(@@in_transaction AND @@autocommit, " + value + ", ~0 + 1)"
+}
 
 // OutsideTx: none of the library's values is out of range but that of Guard.
 func (mysql) OutsideTx(err error) bool {

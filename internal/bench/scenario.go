@@ -75,7 +75,9 @@ func entrants(engine string, round func(ctx context.Context, l *Lane) (Values, e
 
 // waiting are those of entrants that differ where a publish, or the next event, is waited for.
 func waiting(engine string, round func(ctx context.Context, l *Lane) (Values, error)) []Entrant {
-	return chosen(engine, round, func(c contest.Contestant) bool { return !slices.Contains([]string{skipCheck, bareClaim, bareLease}, c.Name) })
+	return chosen(engine, round, func(c contest.Contestant) bool {
+		return !slices.Contains([]string{skipCheck, bareClaim, bareLease}, c.Name)
+	})
 }
 
 const (

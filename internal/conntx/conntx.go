@@ -11,7 +11,7 @@ import (
 
 const rollbackTime = 2 * time.Second
 
-// Tx is a transaction on a connection of its own, used by one goroutine at a time.
+// Tx is a transaction on a connection of its own, used by one goroutine at a time. Rows must be closed before it is ended.
 type Tx struct {
 	ctx  context.Context // of Begin; COMMIT ends with it
 	conn *sql.Conn

@@ -88,7 +88,7 @@ DELETE outbox_deliveries FROM outbox_deliveries FORCE INDEX (PRIMARY) WHERE sinc
 DELETE outbox_deliveries FROM outbox_deliveries FORCE INDEX (PRIMARY) WHERE state NOT IN (1, 2) AND handler = ? AND seq IN (?, ?);
 
 -- guardedMessage
-INSERT INTO outbox_inbox (consumer, message_id, received_ms) VALUES (?, ?, IF(@@in_transaction, (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000), ~0 + 1)) ON DUPLICATE KEY UPDATE version = version + 1;
+INSERT INTO outbox_inbox (consumer, message_id, received_ms) VALUES (?, ?, IF(@@in_transaction AND @@autocommit, (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000), ~0 + 1)) ON DUPLICATE KEY UPDATE version = version + 1;
 
 -- handlersBegin
 SELECT from_seq, replayed_to, topics FROM outbox_handlers;
@@ -124,7 +124,7 @@ INSERT INTO outbox_counters (name) VALUES ('feed_fill') ON DUPLICATE KEY UPDATE 
 INSERT INTO outbox_events (id, topic, event_key, partition_no, headers, payload, state, due_ms) VALUES (?, ?, ?, ?, ?, ?, 3, (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000) + ?), (?, ?, ?, ?, ?, ?, 3, (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000) + ?);
 
 -- insertLater guarded
-INSERT INTO outbox_events (id, topic, event_key, partition_no, headers, payload, state, due_ms) VALUES (?, ?, ?, IF(@@in_transaction, ?, ~0 + 1), ?, ?, 3, (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000) + ?), (?, ?, ?, IF(@@in_transaction, ?, ~0 + 1), ?, ?, 3, (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000) + ?);
+INSERT INTO outbox_events (id, topic, event_key, partition_no, headers, payload, state, due_ms) VALUES (?, ?, ?, IF(@@in_transaction AND @@autocommit, ?, ~0 + 1), ?, ?, 3, (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000) + ?), (?, ?, ?, IF(@@in_transaction AND @@autocommit, ?, ~0 + 1), ?, ?, 3, (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000) + ?);
 
 -- insertMessage
 INSERT INTO outbox_inbox (consumer, message_id, received_ms) VALUES (?, ?, (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000)) ON DUPLICATE KEY UPDATE version = version + 1;
@@ -133,7 +133,7 @@ INSERT INTO outbox_inbox (consumer, message_id, received_ms) VALUES (?, ?, (TIME
 INSERT INTO outbox_events (id, topic, event_key, partition_no, headers, payload) VALUES (?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?);
 
 -- insertNow guarded
-INSERT INTO outbox_events (id, topic, event_key, partition_no, headers, payload) VALUES (?, ?, ?, IF(@@in_transaction, ?, ~0 + 1), ?, ?), (?, ?, ?, IF(@@in_transaction, ?, ~0 + 1), ?, ?);
+INSERT INTO outbox_events (id, topic, event_key, partition_no, headers, payload) VALUES (?, ?, ?, IF(@@in_transaction AND @@autocommit, ?, ~0 + 1), ?, ?), (?, ?, ?, IF(@@in_transaction AND @@autocommit, ?, ~0 + 1), ?, ?);
 
 -- insertNow ignoring duplicates
 INSERT INTO outbox_events (id, topic, event_key, partition_no, headers, payload) VALUES (?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?) ON DUPLICATE KEY UPDATE id = id;

@@ -237,6 +237,9 @@ SELECT id, topic, event_key, attempts, first_failed_ms, claimed_by FROM outbox_e
 -- lockLease
 SELECT owner, token, until_ms, lease_ms FROM outbox_leases WHERE name = $1 FOR UPDATE;
 
+-- lockMisfits
+SELECT seq FROM outbox_events WHERE seq IN ($1, $2) AND state = 0 AND (partition_no < -1 OR partition_no > 63) FOR UPDATE SKIP LOCKED;
+
 -- lockMisplaced
 SELECT seq FROM outbox_events WHERE seq IN ($1, $2) AND state = 0 FOR UPDATE SKIP LOCKED;
 

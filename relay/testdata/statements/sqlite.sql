@@ -237,6 +237,9 @@ SELECT id, topic, event_key, attempts, first_failed_ms, claimed_by FROM outbox_e
 -- lockLease
 SELECT owner, token, until_ms, lease_ms FROM outbox_leases WHERE name = ?;
 
+-- lockMisfits
+SELECT seq FROM outbox_events WHERE seq IN (?, ?) AND state = 0 AND (partition_no < -1 OR partition_no > 63);
+
 -- lockMisplaced
 SELECT seq FROM outbox_events WHERE seq IN (?, ?) AND state = 0;
 
