@@ -11,6 +11,14 @@
 //		})
 //	}
 //
+// A publisher needs no database:
+//
+//	func TestPublisher(t *testing.T) {
+//		conformance.RunPublisher(t, conformance.PublisherHarness{New: newPublisher, Received: received})
+//	}
+//
+// examples/ci has the first wired up, and a workflow to copy.
+//
 // Each case is a rule by its name. A file, or a few that begin with the same word, hold the rules of one area. After each
 // case the tables are looked over for rows that no history of events could have left behind.
 package conformance

@@ -123,3 +123,33 @@ func TestRollbackLeavesNothingAndCommitLeavesAll(t *testing.T) {
 		}
 	})
 }
+
+// After a failover, the pool's connections lead to a server that was the primary, and after a change of the default a session
+// keeps the one that it began with. The pool gives the last one used out first.
+func TestAConnectionThatIsReadOnlyIsNotUsedAgain(t *testing.T) {
+	each(t, func(t *testing.T, db *sql.DB, d dialect.Dialect) {
+		set := map[string]string{"postgres": "SET default_transaction_read_only = on", "mysql": "SET SESSION TRANSACTION READ ONLY"}[d.Name()]
+		if set == "" {
+			return
+		}
+		exec(t, db, "CREATE TABLE host (id BIGINT PRIMARY KEY)")
+		db.SetMaxOpenConns(1)
+		exec(t, db, set)
+		for id, class := range []dialect.Class{dialect.ReadOnly, dialect.Other} {
+			tx, err := d.Begin(t.Context(), db)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = tx.ExecContext(t.Context(), d.Bind("INSERT INTO host VALUES (?)"), id)
+			if d.Classify(err) != class || (err == nil) != (class == dialect.Other) {
+				t.Errorf("try %d: %v", id+1, err)
+			}
+			if err := tx.Rollback(); err != nil {
+				t.Error(err)
+			}
+			if err := tx.Rollback(); err == nil {
+				t.Error("a second end is not refused")
+			}
+		}
+	})
+}

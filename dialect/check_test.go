@@ -87,6 +87,7 @@ func TestCheckRefusesWhatNeverCommits(t *testing.T) {
 		answers := stubdb.Answers{
 			"SELECT version()":                       {"8.0.36"},
 			"SELECT @@session.autocommit":            {int64(1)},
+			askBinaryLog:                             {int64(1), "MIXED"},
 			"SELECT @@global.read_only":              {int64(0)},
 			"SELECT @@global.innodb_read_only":       {int64(0)},
 			"SELECT @@session.transaction_read_only": {int64(0)},
@@ -104,6 +105,29 @@ func TestCheckRefusesWhatNeverCommits(t *testing.T) {
 			t.Errorf("read_only = %v: %v", off, err)
 		}
 	}
+}
+
+const askBinaryLog = "SELECT @@global.log_bin, @@session.binlog_format"
+
+// InnoDB refuses each write of the relay there, and none of the host's.
+func TestCheckRefusesABinaryLogOfStatements(t *testing.T) {
+	eachURL(t, func(t *testing.T, url string) {
+		db, d := open(t, url)
+		if d.Name() != "mysql" {
+			return
+		}
+		var on bool
+		var format string
+		if err := db.QueryRow(askBinaryLog).Scan(&on, &format); err != nil {
+			t.Fatal(err)
+		}
+		statements, _ := open(t, withParameter(t, url, "binlog_format", "'STATEMENT'"))
+		if on {
+			wantRefusal(t, d, statements, "binlog_format", "ROW or MIXED")
+		} else if err := d.Check(t.Context(), statements); err != nil {
+			t.Errorf("there is no log: %v", err)
+		}
+	})
 }
 
 func TestCheckRefusesReadOnlySessions(t *testing.T) {

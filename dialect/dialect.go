@@ -9,9 +9,11 @@
 // A Dialect has no state that an answer depends on: every method may be called from many goroutines at once, and must
 // always give the same answer. Fragments are read once, when an Outbox or a Relay is made.
 //
-// KeyRanges, RowFilter, TxGuard and SeqBelower are what a Dialect may have besides, and the library asks the value that it was given
-// for them. A wrapper that embeds the interface Dialect hides what the wrapped value has: it must hand each of them through,
-// as examples/customdialect does, or the start-up check overlooks a numbering that is behind, and statements are slower.
+// KeyRanges, RowFilter, KeyLocker, TxGuard and SeqBelower are what a Dialect may have besides, and the library asks the value
+// that it was given for them. PostgreSQL has KeyRanges, RowFilter, KeyLocker and SeqBelower; MySQL has TxGuard and SeqBelower;
+// SQLite has KeyRanges and SeqBelower. A wrapper that embeds the interface Dialect hides what the wrapped value has: it must hand
+// each of them through, as examples/customdialect does, or the start-up check overlooks a numbering that is behind, and
+// statements are slower.
 package dialect
 
 import (
@@ -112,6 +114,13 @@ type KeyRanges interface {
 // are quicker than a list.
 type RowFilter interface {
 	FiltersRows() bool
+}
+
+// KeyLocker is what a Dialect may have besides where transactions stricter than READ COMMITTED see a snapshot from before they
+// waited, and refuse to lock a row that has changed since. LockKey, appended to a SELECT, locks a row in them so that it is not
+// deleted, and its other columns may be changed.
+type KeyLocker interface {
+	LockKey() string
 }
 
 // TxGuard is what a Dialect may have besides where InTransaction has to ask: an INSERT in the host's transaction then sees to it

@@ -147,6 +147,7 @@ func (o *Outbox) inSteps(ctx context.Context, step func(tx dialect.Tx, limit int
 			if found < limit {
 				return total, nil
 			}
+			limit = min(2*limit, stepRows)
 		case o.dialect.Classify(err) == dialect.Conflict && limit > 1 && !txn.IsUnknown(err):
 			limit /= 2 // a statement time-out: smaller steps get through
 		default:

@@ -136,19 +136,15 @@ func (o *Outbox) changeIDs(ctx context.Context, c change, ids []string) (int, er
 			return 0, fmt.Errorf("%w: id %q %s", ErrInvalidOptions, id, reason)
 		}
 	}
+	seqs, err := o.seqsOf(ctx, ids)
+	if err != nil {
+		return 0, err
+	}
 	changed := 0
-	for step := range slices.Chunk(ids, stepRows) {
-		args := make([]any, len(step))
-		for i, id := range step {
-			args[i] = id
-		}
+	for step := range slices.Chunk(seqs, stepRows) { // from the oldest on: a relay publishes the first step beside the others
 		n := 0
-		err := txn.Run(ctx, o.db, o.dialect, func(tx dialect.Tx) error {
-			seqs, err := rows.Int64s(ctx, tx, o.sql.List(seqsOfIDs, len(args)), args...)
-			if err != nil {
-				return err
-			}
-			n, err = o.changeDead(ctx, tx, c, seqs)
+		err := txn.Run(ctx, o.db, o.dialect, func(tx dialect.Tx) (err error) {
+			n, err = o.changeDead(ctx, tx, c, step)
 			return err
 		})
 		if err != nil {
@@ -157,6 +153,27 @@ func (o *Outbox) changeIDs(ctx context.Context, c change, ids []string) (int, er
 		changed += n
 	}
 	return changed, nil
+}
+
+// seqsOf are the seqs of events, ascending, by their ids.
+func (o *Outbox) seqsOf(ctx context.Context, ids []string) (seqs []int64, err error) {
+	for step := range slices.Chunk(ids, stepRows) {
+		args := make([]any, len(step))
+		for i, id := range step {
+			args[i] = id
+		}
+		var some []int64
+		err := txn.Retry(ctx, o.dialect, func() (err error) {
+			some, err = rows.Int64s(ctx, o.db, o.sql.List(seqsOfIDs, len(args)), args...)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		seqs = append(seqs, some...)
+	}
+	slices.Sort(seqs)
+	return seqs, nil
 }
 
 func (o *Outbox) changeMatching(ctx context.Context, c change, q DeadLetterQuery) (int, error) {

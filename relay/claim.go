@@ -48,6 +48,7 @@ type found struct {
 	stuck  []int64
 	paused []int64
 	more   bool // there may be more
+	cut    int  // so many were enough by their bytes
 }
 
 func (r *Relay) findClaimable(ctx context.Context, tx dialect.Tx, room int, paused pauses) (*found, error) {
@@ -56,6 +57,9 @@ func (r *Relay) findClaimable(ctx context.Context, tx dialect.Tx, room int, paus
 		return nil, err
 	}
 	f := &found{more: cut || len(events) == room}
+	if cut {
+		f.cut = len(events)
+	}
 	for _, e := range events {
 		e.scope = e.msg.ID
 		e.msg.Token++ // as the claim will count it
@@ -82,7 +86,7 @@ func (s *claimSource) claim(ctx context.Context, tx dialect.Tx, c *claim, t *tur
 	if err != nil {
 		return fmt.Errorf("find claimable: %w", err)
 	}
-	t.more = f.more
+	t.more, t.cut = f.more, f.cut
 	for _, e := range f.broken {
 		if _, err := rows.Exec(ctx, tx, r.sql.SQL(bury), 1, 1, errorText(e.broken), e.msg.Seq); err != nil {
 			return err

@@ -100,7 +100,7 @@ func (s *session) passFence(ctx context.Context, tx dialect.Tx) error {
 
 // left is what is still in hand when the turn's outcomes are recorded. It empties the turn for what it will find.
 func (s *session) left(t *turn) inHand {
-	t.batch, t.buried, t.more, t.alone, t.wait = nil, nil, false, false, never
+	t.batch, t.buried, t.more, t.alone, t.cut, t.wait = nil, nil, false, false, 0, never
 	if t.empty {
 		return inHand{}
 	}

@@ -95,7 +95,7 @@ func NewHandlers(o *outbox.Outbox, opts *HandlersOptions) (*Handlers, error) {
 	}
 	names := o.Options()
 	h.sql = sqltext.New(h.d, names.Schema, names.Prefix)
-	if engine, ok := h.d.(keyLocker); ok {
+	if engine, ok := h.d.(dialect.KeyLocker); ok {
 		h.keyLock = engine.LockKey()
 	}
 	return h, nil

@@ -103,10 +103,6 @@ func (h *Handlers) txOptions() *sql.TxOptions {
 	return &opts
 }
 
-// keyLocker is an engine whose stricter transactions see a snapshot from before they waited, and refuse to lock a row that
-// has changed since. A lock of the key lets the row's claim be extended meanwhile.
-type keyLocker interface{ LockKey() string }
-
 // isPending looks, behind the lock of the record, whether the event is still to be handled. The records of an event go in
 // one transaction with it: an owner that was late would find none, and handle it again.
 func (h *Handlers) isPending(ctx context.Context, tx *sql.Tx, seq int64) (bool, error) {

@@ -74,7 +74,7 @@ func (s *claimSource) tryTurn(ctx context.Context, t *turn, id string) (refused 
 			return err
 		}
 		c = &claim{id: id}
-		t.batch, t.buried, t.more, t.alone, t.wait = nil, nil, false, false, never
+		t.batch, t.buried, t.more, t.alone, t.cut, t.wait = nil, nil, false, false, 0, never
 		if t.room == 0 || s.pauses.all() {
 			return nil
 		}

@@ -46,12 +46,13 @@ func (s *keySource) read(ctx context.Context, tx dialect.Tx, t *turn, left inHan
 		for _, e := range t.batch {
 			inHand = append(inHand, e.msg.Seq)
 		}
-		events, full, err := s.lookForKeys(ctx, tx, inHand, room)
+		events, cut, err := s.lookForKeys(ctx, tx, inHand, room)
 		s.mountains.alone = len(events) == 0
 		if err != nil || len(events) == 0 {
 			return wrote, err
 		}
-		t.more = full
+		t.more = cut || len(events) == room
+		t.noteCut(cut, len(events))
 		if k.lowest, err = s.holders(ctx, tx, events); err != nil {
 			return wrote, fmt.Errorf("look for held keys: %w", err)
 		}
@@ -75,16 +76,16 @@ func (s *keySource) read(ctx context.Context, tx dialect.Tx, t *turn, left inHan
 // for a list.
 const fewRanges = 3
 
-// lookForKeys reads up to room events beside what is in hand. full means that there may be more. It is one statement, and
+// lookForKeys reads up to room events beside what is in hand. cut means that fewer were enough by their bytes. It is one statement, and
 // so one moment: of two, the second could find an event of a key that committed together with a lower one which the first
 // has not seen, or a row again that another relay has given its partition.
-func (s *keySource) lookForKeys(ctx context.Context, tx dialect.Tx, inHand []int64, room int) (events []*event, full bool, err error) {
+func (s *keySource) lookForKeys(ctx context.Context, tx dialect.Tx, inHand []int64, room int) (events []*event, cut bool, err error) {
 	text, args := s.keysStatement(inHand, room)
-	events, cut, err := s.r.readEvents(ctx, tx, text, args)
+	events, cut, err = s.r.readEvents(ctx, tx, text, args)
 	if err != nil {
 		return nil, false, fmt.Errorf("read pending: %w", err)
 	}
-	return events, cut || len(events) == room, nil
+	return events, cut, nil
 }
 
 // keysStatement asks for up to room events beside what is in hand.

@@ -18,7 +18,15 @@ type turn struct {
 	buried []ended       // given up while taking: there is nothing to hand over
 	more   bool          // another turn may find more at once
 	alone  bool          // take nothing more before the hand is empty
+	cut    int           // so many were enough by their bytes; 0: all that there was room for was read
 	wait   time.Duration // nothing taken: until something is due
+}
+
+// noteCut notes that n events were enough by their bytes.
+func (t *turn) noteCut(cut bool, n int) {
+	if cut {
+		t.cut = n
+	}
 }
 
 // fewAlone is how many are read while events go alone: one is taken.
@@ -51,6 +59,7 @@ type roller struct {
 	mode  mode
 	hand  *hand
 	p     pass
+	fits  int  // so many events are a batch, by their number and their bytes
 	open  bool // more may be taken
 	more  bool // another turn may find more at once
 	alone bool // take nothing more before the hand is empty
@@ -67,7 +76,7 @@ func (r *Relay) roll(ctx context.Context, s *session, src source, most int, m mo
 	if err := s.lookSometimes(ctx); err != nil {
 		return pass{}, err
 	}
-	x := &roller{r: r, s: s, src: src, mode: m, hand: r.newHand(ctx, most), open: true, more: true}
+	x := &roller{r: r, s: s, src: src, mode: m, hand: r.newHand(ctx, most), fits: r.opts.Batch, open: true, more: true}
 	defer x.hand.cancel(nil)
 	x.tick = time.NewTicker(max(min(flushEvery, r.grace()/2, r.opts.Lease/6), time.Millisecond))
 	defer x.tick.Stop()
@@ -120,7 +129,7 @@ func (x *roller) next(ctx context.Context) *turn {
 	x.open = x.open && !halted && ctx.Err() == nil
 	t := &turn{ended: all, empty: left == 0, slow: x.hand.slowOnes()}
 	if x.open && (left == 0 || x.more && !x.alone && left <= x.r.opts.Batch) {
-		t.room = x.r.opts.Batch // so that two batches are in hand; beside mountains more are taken
+		t.room = x.fits // so that two batches are in hand; beside mountains more are taken
 		if x.alone {
 			t.room = min(t.room, fewAlone)
 		}
@@ -152,8 +161,25 @@ func (x *roller) account(t *turn) {
 	}
 	if t.room > 0 {
 		x.more, x.alone = t.more, t.alone
+		x.fits = x.fit(t)
 	}
 	x.open = x.open && x.mode != once
+}
+
+// fit is how many events the next batch may have: what does not fit by its bytes would be sent by the database and not be
+// looked at.
+func (x *roller) fit(t *turn) int {
+	if t.cut > 0 {
+		return min(t.cut, x.r.opts.Batch)
+	}
+	bytes := 0
+	for _, e := range t.batch {
+		bytes += e.size()
+	}
+	if len(t.batch) < x.fits || bytes > maxBatchBytes/2 {
+		return x.fits
+	}
+	return min(2*x.fits, x.r.opts.Batch)
 }
 
 // over reports whether nothing is in hand and nothing more is to be taken.

@@ -8,8 +8,8 @@ import (
 	"github.com/sqloutbox/sqloutbox/internal/conntx"
 )
 
-func (mysql) Begin(ctx context.Context, db *sql.DB) (dialect.Tx, error) {
-	tx, err := conntx.Begin(ctx, db, "SET TRANSACTION ISOLATION LEVEL READ COMMITTED", "START TRANSACTION")
+func (m mysql) Begin(ctx context.Context, db *sql.DB) (dialect.Tx, error) {
+	tx, err := conntx.Begin(ctx, db, m.Classify, "SET TRANSACTION ISOLATION LEVEL READ COMMITTED", "START TRANSACTION")
 	if err != nil {
 		return nil, err
 	}

@@ -33,6 +33,9 @@ func (m mysql) Check(ctx context.Context, db *sql.DB) error {
 	if err := checkAutocommit(ctx, db); err != nil {
 		return err
 	}
+	if err := checkBinaryLog(ctx, db); err != nil {
+		return err
+	}
 	return checkWritable(ctx, db)
 }
 
@@ -51,6 +54,24 @@ func checkAutocommit(ctx context.Context, db *sql.DB) error {
 
 // readOnlyVariables: super_read_only is MySQL's and turns read_only on with it; transaction_read_only was called
 // tx_read_only before MySQL 8.0 and MariaDB 11.1.
+// checkBinaryLog: InnoDB refuses what READ COMMITTED writes where the log is of statements (1665). (MySQL manual, 7.4.4.2 "Setting
+// The Binary Log Format".)
+func checkBinaryLog(ctx context.Context, db *sql.DB) error {
+	var on bool
+	var format string
+	err := db.QueryRowContext(ctx, "SELECT @@global.log_bin, @@session.binlog_format").Scan(&on, &format)
+	if unknown, ok := errors.AsType[*driver.MySQLError](err); ok && unknown.Number == unknownSystemVariable {
+		return nil // there is no choice
+	}
+	if err != nil {
+		return fmt.Errorf("ask for the binary log's format: %w", err)
+	}
+	if on && strings.EqualFold(format, "STATEMENT") {
+		return errors.New("binlog_format is STATEMENT, with which InnoDB takes no writes in READ COMMITTED, where a relay works: set it to ROW or MIXED")
+	}
+	return nil
+}
+
 var readOnlyVariables = [...]struct{ name, meaning string }{
 	{"@@global.read_only", "the server is a replica or in a failover: connect to the primary"},
 	{"@@global.innodb_read_only", "InnoDB was started read-only, as on an Aurora reader: connect to the writer"},

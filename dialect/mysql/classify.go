@@ -54,7 +54,8 @@ func classOfNumber(number uint16) dialect.Class {
 		1792, // ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION
 		1836, // ER_READ_ONLY_MODE
 		1874, // ER_INNODB_READ_ONLY
-		3100: // ER_RUN_HOOK_ERROR: a group replication member that may not write
+		3100, // ER_RUN_HOOK_ERROR: a group replication member that may not write
+		3989: // ER_SCHEMA_READ_ONLY: ALTER DATABASE … READ ONLY = 1
 		return dialect.ReadOnly
 	case 1146, // ER_NO_SUCH_TABLE
 		1054, // ER_BAD_FIELD_ERROR

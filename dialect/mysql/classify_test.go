@@ -18,7 +18,7 @@ func TestClassOfEachErrorNumber(t *testing.T) {
 		dialect.Duplicate:     {1062},
 		dialect.Conflict:      {1213, 1205, 1020, 1317, 1969, 3024, 3101},
 		dialect.Disconnected:  {1040, 1042, 1043, 1047, 1053, 1203, 1927, 2006, 2013, 3169, 4031},
-		dialect.ReadOnly:      {1290, 1792, 1836, 1874, 3100},
+		dialect.ReadOnly:      {1290, 1792, 1836, 1874, 3100, 3989},
 		dialect.SchemaMissing: {1146, 1054, 1176},
 		dialect.Other:         {0, 1045, 1048, 1049, 1064, 1142, 1364, 1406, 1568, 3819},
 	}

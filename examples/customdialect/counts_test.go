@@ -54,15 +54,16 @@ func TestItCountsTheRelaysTransactions(t *testing.T) {
 func TestItHandsThroughWhatSQLiteHasBesides(t *testing.T) {
 	var d, wrapped dialect.Dialect = customdialect.New(), sqlite.New()
 	if is, has := optional(d), optional(wrapped); is != has {
-		t.Errorf("it has KeyRanges, RowFilter, TxGuard, SeqBelower: %v, and what it wraps: %v", is, has)
+		t.Errorf("it has KeyRanges, RowFilter, KeyLocker, TxGuard, SeqBelower: %v, and what it wraps: %v", is, has)
 	}
 }
 
-func optional(d dialect.Dialect) (has [4]bool) {
+func optional(d dialect.Dialect) (has [5]bool) {
 	_, has[0] = d.(dialect.KeyRanges)
 	_, has[1] = d.(dialect.RowFilter)
-	_, has[2] = d.(dialect.TxGuard)
-	_, has[3] = d.(dialect.SeqBelower)
+	_, has[2] = d.(dialect.KeyLocker)
+	_, has[3] = d.(dialect.TxGuard)
+	_, has[4] = d.(dialect.SeqBelower)
 	return has
 }
 

@@ -40,20 +40,25 @@ func TestTheReadmeShowsTheseSnippets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	operating, err := os.ReadFile("../../docs/operating.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := string(readme) + string(operating)
 	source, err := os.ReadFile("snippets.go")
 	if err != nil {
 		t.Fatal(err)
 	}
 	snippets := strings.Split(string(source), "\t// README: ")[1:]
-	if len(snippets) != 5 {
+	if len(snippets) != 7 {
 		t.Errorf("there are %d snippets", len(snippets))
 	}
 	for _, s := range snippets {
 		name, text, _ := strings.Cut(s, "\n")
 		text, _, _ = strings.Cut(text, "\t// end\n")
 		text = strings.ReplaceAll("\n"+text, "\n\t", "\n")
-		if !strings.Contains(string(readme), "```go"+text+"```") {
-			t.Errorf("README.md does not show the snippet %q as it is", name)
+		if !strings.Contains(shown, "```go"+text+"```") {
+			t.Errorf("README.md and docs/operating.md do not show the snippet %q as it is", name)
 		}
 	}
 }

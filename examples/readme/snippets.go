@@ -5,7 +5,11 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"log"
 	"net/http"
+	"os"
+	"os/signal"
+	"syscall"
 	"time"
 
 	"github.com/sqloutbox/sqloutbox/dialect"
@@ -17,7 +21,39 @@ import (
 )
 
 // What stands between "README" and "end" is shown there as it is.
-var _ = []any{wake, handlers, readFeed, serveFeed, webhooks}
+var _ = []any{service, deadLetters, wake, handlers, readFeed, serveFeed, webhooks}
+
+func service(r *relay.Relay, serve func(context.Context)) {
+	// README: run
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	ended := make(chan error, 1)
+	go func() {
+		err := r.Run(ctx)
+		stop() // the service ends with its relay
+		ended <- err
+	}()
+	serve(ctx)
+	if err := <-ended; err != nil { // what waiting does not mend, such as relay.ErrOrder or outbox.ErrSchema
+		log.Fatal(err) // and whoever supervises the service starts it again
+	}
+	// end
+}
+
+func deadLetters(ctx context.Context, box *outbox.Outbox) {
+	// README: dead letters
+	dead, err := box.DeadLetters(ctx, outbox.DeadLetterQuery{Topic: "orders.placed"}) // a page: After is the last one's Seq
+	check(err)
+	for _, d := range dead {
+		fmt.Println(d.Event.ID, d.Attempts, d.LastError)
+	}
+	n, err := box.RequeueMatching(ctx, outbox.DeadLetterQuery{Topic: "orders.placed"}) // the cause is mended
+	check(err)
+	fmt.Println(n, "are tried again, from their first attempt on")
+	_, err = box.Discard(ctx, "an-id") // for good
+	check(err)
+	// end
+}
 
 func wake(ctx context.Context, box *outbox.Outbox, r *relay.Relay, dsn string) {
 	// README: wake
