@@ -9,6 +9,7 @@ import (
 
 	"github.com/sqloutbox/sqloutbox/conformance"
 	"github.com/sqloutbox/sqloutbox/dialect"
+	"github.com/sqloutbox/sqloutbox/internal/conntx"
 	"github.com/sqloutbox/sqloutbox/internal/engines"
 )
 
@@ -235,24 +236,8 @@ func (d plainBegin) Begin(ctx context.Context, db *sql.DB) (dialect.Tx, error) {
 	if d.opts != nil {
 		return db.BeginTx(ctx, d.opts)
 	}
-	conn, err := db.Conn(ctx)
-	if err != nil {
-		return nil, err
-	}
-	_, err = conn.ExecContext(ctx, "BEGIN")
-	return connTx{conn}, err
+	return conntx.Begin(ctx, db, d.Classify, "BEGIN")
 }
-
-// connTx is a transaction begun by hand.
-type connTx struct{ *sql.Conn }
-
-func (t connTx) end(text string) error {
-	defer t.Close()
-	_, err := t.ExecContext(context.Background(), text)
-	return err
-}
-func (t connTx) Commit() error   { return t.end("COMMIT") }
-func (t connTx) Rollback() error { return t.end("ROLLBACK") }
 
 type fixedClock struct {
 	dialect.Dialect

@@ -1,28 +1,15 @@
 package outbox_test
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/sqloutbox/sqloutbox/dialect"
 	"github.com/sqloutbox/sqloutbox/internal/engines"
 	"github.com/sqloutbox/sqloutbox/internal/hookdb"
 	"github.com/sqloutbox/sqloutbox/outbox"
 )
-
-var errBusy = errors.New("a statement took too long")
-
-type busy struct{ dialect.Dialect }
-
-func (b busy) Classify(err error) dialect.Class {
-	if errors.Is(err, errBusy) {
-		return dialect.Conflict
-	}
-	return b.Dialect.Classify(err)
-}
 
 // After a conflict a purge goes on in smaller steps, and in larger ones again when they get through.
 func TestAPurgeThatMetAConflictGetsItsPaceBack(t *testing.T) {
@@ -44,14 +31,14 @@ func TestAPurgeThatMetAConflictGetsItsPaceBack(t *testing.T) {
 			switch {
 			case strings.HasPrefix(query, "DELETE") && strings.Contains(query, "outbox_events") && failed < fails:
 				failed++
-				return errBusy
+				return errConflict
 			case query == hookdb.Commit:
 				steps++
 			}
 			return nil
 		}})
 		defer hooked.Close()
-		o, err := outbox.New(hooked, busy{d}, nil)
+		o, err := outbox.New(hooked, colliding{d}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

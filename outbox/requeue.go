@@ -173,7 +173,7 @@ func (o *Outbox) seqsOf(ctx context.Context, ids []string) (seqs []int64, err er
 		seqs = append(seqs, some...)
 	}
 	slices.Sort(seqs)
-	return seqs, nil
+	return slices.Compact(seqs), nil
 }
 
 func (o *Outbox) changeMatching(ctx context.Context, c change, q DeadLetterQuery) (int, error) {

@@ -11,7 +11,7 @@ import (
 	"github.com/sqloutbox/sqloutbox/outbox"
 )
 
-var errConflict = errors.New("the commit collided")
+var errConflict = errors.New("a conflict")
 
 // colliding takes errConflict for a conflict.
 type colliding struct{ dialect.Dialect }

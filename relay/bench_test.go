@@ -24,7 +24,7 @@ func BenchmarkDrain(b *testing.B) {
 					b.ResetTimer()
 					bareLoop(b, o, batch)
 				})
-				for _, order := range []relay.Order{relay.OrderTotal, relay.OrderPerKey, relay.OrderNone} {
+				for _, order := range allOrders {
 					b.Run(fmt.Sprintf("%v/%d", order, batch), func(b *testing.B) {
 						fill(b, o, b.N)
 						r, err := relay.New(o, relay.PublisherFunc(func(context.Context, relay.Message) error { return nil }),

@@ -15,9 +15,8 @@ import (
 // Something is due that this relay may not hand on. It must not ask for it again and again: with a poll of an hour, all that
 // it sends is its start. A relay that does not wait sends thousands of statements meanwhile.
 func TestARelayThatMayNotHandOnIsCalm(t *testing.T) {
-	orders := []relay.Order{relay.OrderTotal, relay.OrderPerKey, relay.OrderNone}
 	engines.Each(t, func(t *testing.T, e *engines.Engine) {
-		for _, order := range orders {
+		for _, order := range allOrders {
 			t.Run("all is paused, "+order.String(), func(t *testing.T) {
 				o := newOutbox(t, e)
 				write(t, o, outbox.Event{Topic: "t", Key: "k"}, outbox.Event{Topic: "t", Key: "later", Delay: 50 * time.Millisecond})

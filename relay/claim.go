@@ -48,7 +48,7 @@ type found struct {
 	stuck  []int64
 	paused []int64
 	more   bool // there may be more
-	cut    int  // so many were enough by their bytes
+	cut    int  // see turn
 }
 
 func (r *Relay) findClaimable(ctx context.Context, tx dialect.Tx, room int, paused pauses) (*found, error) {
@@ -56,10 +56,7 @@ func (r *Relay) findClaimable(ctx context.Context, tx dialect.Tx, room int, paus
 	if err != nil {
 		return nil, err
 	}
-	f := &found{more: cut || len(events) == room}
-	if cut {
-		f.cut = len(events)
-	}
+	f := &found{more: cut > 0 || len(events) == room, cut: cut}
 	for _, e := range events {
 		e.scope = e.msg.ID
 		e.msg.Token++ // as the claim will count it

@@ -14,7 +14,7 @@ import (
 // A failure in the middle holds what is behind it; in the end all is published, in OrderTotal in order.
 func TestDrainPublishesEverythingThroughFailures(t *testing.T) {
 	engines.Each(t, func(t *testing.T, e *engines.Engine) {
-		for _, order := range []relay.Order{relay.OrderTotal, relay.OrderPerKey, relay.OrderNone} {
+		for _, order := range allOrders {
 			t.Run(order.String(), func(t *testing.T) {
 				ctx, o := t.Context(), newOutbox(t, e)
 				if err := o.Check(ctx); err != nil {

@@ -86,12 +86,12 @@ func (e *event) size() int { return len(e.msg.Payload) + len(e.msg.ID) + len(e.m
 // maxBatchBytes bounds what one batch holds in memory; a single event may be larger.
 const maxBatchBytes = 16 << 20
 
-// readEvents reads to the end, or to the byte bound, so that the connection is free again. The history of events that are not
+// readEvents reads to the end, or cut events, which are enough by their bytes; the connection is free again. The history of events that are not
 // plain is a second statement: nobody changes a pending event but whoever has it locked, or owns it.
-func (r *Relay) readEvents(ctx context.Context, q rows.Queryer, text string, args []any) (out []*event, cut bool, err error) {
+func (r *Relay) readEvents(ctx context.Context, q rows.Queryer, text string, args []any) (out []*event, cut int, err error) {
 	found, err := q.QueryContext(ctx, text, args...)
 	if err != nil {
-		return nil, false, err
+		return nil, 0, err
 	}
 	defer found.Close()
 	bytes, read := 0, r.now()
@@ -99,19 +99,19 @@ func (r *Relay) readEvents(ctx context.Context, q rows.Queryer, text string, arg
 	for found.Next() {
 		e, plain, err := scanEvent(found)
 		if err != nil {
-			return nil, false, err
+			return nil, 0, err
 		}
 		if e.read = read; !plain {
 			marked = append(marked, e.msg.Seq)
 		}
 		out = append(out, e)
 		if bytes += e.size(); bytes > maxBatchBytes {
-			cut = true
+			cut = len(out)
 			break
 		}
 	}
 	if err := errors.Join(found.Err(), found.Close()); err != nil {
-		return nil, false, err
+		return nil, 0, err
 	}
 	if len(marked) > 0 {
 		out, err = r.readHistory(ctx, q, out, marked)

@@ -29,7 +29,7 @@ func TestDrainEndsWhereAHandlerWaits(t *testing.T) {
 		}
 	}
 	engines.Each(t, func(t *testing.T, e *engines.Engine) {
-		for _, order := range []relay.Order{relay.OrderTotal, relay.OrderPerKey, relay.OrderNone} {
+		for _, order := range allOrders {
 			for what, handlers := range map[string][]relay.HandlerFunc{
 				"unavailable":                    {once(relay.Unavailable(errNo))},
 				"unavailable for an hour":        {once(relay.Unavailable(relay.RetryAfter(time.Hour, errNo)))},

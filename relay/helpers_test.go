@@ -10,6 +10,8 @@ import (
 	"github.com/sqloutbox/sqloutbox/relay"
 )
 
+var allOrders = []relay.Order{relay.OrderTotal, relay.OrderPerKey, relay.OrderNone}
+
 // newOutbox is an outbox in an empty database of its own.
 func newOutbox(t testing.TB, e *engines.Engine) *outbox.Outbox {
 	t.Helper()

@@ -17,7 +17,7 @@ import (
 // by now, and is not taken for one that nothing has happened to.
 func TestAnEventWithoutItsHistoryIsNotHandedOn(t *testing.T) {
 	engines.Each(t, func(t *testing.T, e *engines.Engine) {
-		for _, order := range []relay.Order{relay.OrderTotal, relay.OrderPerKey, relay.OrderNone} {
+		for _, order := range allOrders {
 			t.Run(order.String(), func(t *testing.T) {
 				o := newOutbox(t, e)
 				write(t, o, outbox.Event{Topic: "t", Key: "k"})

@@ -51,8 +51,8 @@ func (s *keySource) read(ctx context.Context, tx dialect.Tx, t *turn, left inHan
 		if err != nil || len(events) == 0 {
 			return wrote, err
 		}
-		t.more = cut || len(events) == room
-		t.noteCut(cut, len(events))
+		t.more = cut > 0 || len(events) == room
+		t.cut = max(t.cut, cut)
 		if k.lowest, err = s.holders(ctx, tx, events); err != nil {
 			return wrote, fmt.Errorf("look for held keys: %w", err)
 		}
@@ -76,14 +76,14 @@ func (s *keySource) read(ctx context.Context, tx dialect.Tx, t *turn, left inHan
 // for a list.
 const fewRanges = 3
 
-// lookForKeys reads up to room events beside what is in hand. cut means that fewer were enough by their bytes. It is one statement, and
-// so one moment: of two, the second could find an event of a key that committed together with a lower one which the first
+// lookForKeys reads up to room events beside what is in hand, or cut of them, if so many are enough by their bytes. It is one
+// statement, and so one moment: of two, the second could find an event of a key that committed together with a lower one which the first
 // has not seen, or a row again that another relay has given its partition.
-func (s *keySource) lookForKeys(ctx context.Context, tx dialect.Tx, inHand []int64, room int) (events []*event, cut bool, err error) {
+func (s *keySource) lookForKeys(ctx context.Context, tx dialect.Tx, inHand []int64, room int) (events []*event, cut int, err error) {
 	text, args := s.keysStatement(inHand, room)
 	events, cut, err = s.r.readEvents(ctx, tx, text, args)
 	if err != nil {
-		return nil, false, fmt.Errorf("read pending: %w", err)
+		return nil, 0, fmt.Errorf("read pending: %w", err)
 	}
 	return events, cut, nil
 }

@@ -33,8 +33,8 @@ func (s totalSource) readTotal(ctx context.Context, tx dialect.Tx, t *turn, inHa
 	if len(events) == 0 {
 		return false, nil
 	}
-	full := cut || len(events) == t.room
-	t.noteCut(cut, len(events))
+	full := cut > 0 || len(events) == t.room
+	t.cut = cut
 	if i := slices.IndexFunc(events, func(e *event) bool { return e.msg.Seq > holder }); i == 0 {
 		t.wait = r.opts.PollMax // held: only an operator's Requeue or Discard changes that
 		return false, nil

@@ -16,7 +16,7 @@ import (
 // for it: with RequireHandler there would be no handler for it then.
 func TestWhatAHandlerDoesNotHaveIsNotReplayedForIt(t *testing.T) {
 	engines.Each(t, func(t *testing.T, e *engines.Engine) {
-		for _, order := range []relay.Order{relay.OrderTotal, relay.OrderPerKey, relay.OrderNone} {
+		for _, order := range allOrders {
 			t.Run(order.String(), func(t *testing.T) {
 				o := newOutbox(t, e)
 				var got []string

@@ -22,13 +22,6 @@ type turn struct {
 	wait   time.Duration // nothing taken: until something is due
 }
 
-// noteCut notes that n events were enough by their bytes.
-func (t *turn) noteCut(cut bool, n int) {
-	if cut {
-		t.cut = n
-	}
-}
-
 // fewAlone is how many are read while events go alone: one is taken.
 const fewAlone = 4
 

@@ -14,7 +14,7 @@ import (
 
 // Run is stopped at its first statement, at its second, and so on until it gets as far as handing an event over.
 func TestAStopAtAnyStatementLeavesNoLeaseAndNoRow(t *testing.T) {
-	for _, order := range []relay.Order{relay.OrderTotal, relay.OrderPerKey, relay.OrderNone} {
+	for _, order := range allOrders {
 		t.Run(order.String(), func(t *testing.T) {
 			engines.Each(t, func(t *testing.T, e *engines.Engine) {
 				o := newOutbox(t, e)
