@@ -65,6 +65,7 @@ func (o *Outbox) notOpen(guarded bool, err error) error {
 		return err
 	}
 	if o.dialect.(dialect.TxGuard).OutsideTx(err) {
+		o.guard.Store(guardMissing) // it may be a session of another kind, where an open transaction is refused too: ask from now on
 		return fmt.Errorf("%w: %w", ErrNoTransaction, err)
 	}
 	if o.dialect.Classify(err) == dialect.Other {

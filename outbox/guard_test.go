@@ -1,6 +1,7 @@
 package outbox_test
 
 import (
+	"context"
 	"database/sql"
 	"errors"
 	"slices"
@@ -105,6 +106,49 @@ func TestAServerThatDoesNotKnowTheGuardAnyMoreIsAskedAgain(t *testing.T) {
 		}
 		if err := write(); err != nil {
 			t.Errorf("the second: %v", err)
+		}
+	})
+}
+
+// A host has turned autocommit off for one session of its pool. There the guard can't tell, and says no; it is not believed twice.
+func TestASessionWithoutAutocommitIsRefusedOnceAtMost(t *testing.T) {
+	engines.Each(t, func(t *testing.T, e *engines.Engine) {
+		if e.Name != "mysql" && e.Name != "mariadb" {
+			return
+		}
+		db, d := e.Migrated(t)
+		o := newBox(t, db, d)
+		for range 2 {
+			if err := o.InTx(t.Context(), func(ctx context.Context, tx *sql.Tx) error {
+				_, err := o.Write(ctx, tx, outbox.Event{Topic: "t"})
+				return err
+			}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		conn, err := o.DB().Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		if _, err := conn.ExecContext(t.Context(), "SET autocommit = 0"); err != nil {
+			t.Fatal(err)
+		}
+		for try := range 3 {
+			tx, err := conn.BeginTx(t.Context(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = o.Write(t.Context(), tx, outbox.Event{Topic: "t"})
+			if refused := try == 0 && e.Name == "mariadb"; errors.Is(err, outbox.ErrNoTransaction) != refused || !refused && err != nil {
+				t.Errorf("try %d: %v", try+1, err)
+			}
+			if err := tx.Rollback(); err != nil {
+				t.Error(err)
+			}
+		}
+		if _, err := conn.ExecContext(t.Context(), "SET autocommit = 1"); err != nil {
+			t.Error(err)
 		}
 	})
 }
