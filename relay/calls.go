@@ -2,6 +2,7 @@ package relay
 
 import (
 	"context"
+	"slices"
 	"time"
 )
 
@@ -84,6 +85,8 @@ func (h *hand) next() *call {
 	if h.r.batch == nil {
 		h.pick(c, 1)
 	} else {
+		n := min(h.count, h.r.opts.Batch)
+		c.events, c.chains = make([]*event, 0, n), make([]*chain, 0, n)
 		for len(h.ready) > 0 && len(c.events) < h.r.opts.Batch {
 			h.pick(c, min(h.perCall(), h.r.opts.Batch-len(c.events)))
 		}
@@ -157,8 +160,9 @@ func (h *hand) end(c *call, errs []error) {
 // settle puts a call's events among the ended ones and its chains back in line. What is behind the first failure of a
 // chain is not charged, and leaves the hand untouched.
 func (h *hand) settle(c *call, outs []outcome) {
-	held := make(map[*chain]bool)
+	var held map[*chain]bool // made when it is needed: nearly all calls succeed
 	away := false
+	h.done = slices.Grow(h.done, len(c.events))
 	for i, e := range c.events {
 		ch, o := c.chains[i], outs[i]
 		if held[ch] && o.verdict != published {
@@ -166,7 +170,12 @@ func (h *hand) settle(c *call, outs []outcome) {
 		}
 		h.done = append(h.done, ended{e, o})
 		h.count--
-		held[ch] = held[ch] || h.r.holds(o)
+		if h.r.holds(o) {
+			if held == nil {
+				held = make(map[*chain]bool)
+			}
+			held[ch] = true
+		}
 		away = away || o.verdict == unavailable
 		if o.verdict == published && h.r.handlers != nil {
 			h.last[e.scope] = e

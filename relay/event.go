@@ -35,7 +35,7 @@ type event struct {
 }
 
 const (
-	// eventColumns are read in the order of scanEvent. What each row sends costs on both sides, and nearly all events are plain:
+	// eventColumns are read in the order of eventRow.scan. What each row sends costs on both sides, and nearly all events are plain:
 	// due, and nothing has happened to them yet. So what tells otherwise is not read, but for a sign: the clock is negative
 	// where the event is not plain. The clock is a scalar subquery: computed once, not once a row.
 	eventColumns = `seq, id, topic, event_key, partition_no, headers, payload, created_ms,
@@ -58,27 +58,29 @@ func (e *event) neverDelayed() bool {
 	return e.msg.Attempt == 1 && e.due <= e.msg.CreatedAt.UnixMilli()
 }
 
-// scanEvent reads a row of eventColumns. plain is false where eventHistory has more to say.
-func scanEvent(rows *sql.Rows) (e *event, plain bool, err error) {
-	var (
-		headers       []byte
-		created, mark int64 // as drivers give them: another type would be converted by way of a text
-	)
+// eventRow is what is read of a row besides its event, one row after another.
+type eventRow struct {
+	headers       []byte
+	created, mark int64 // as drivers give them: another type would be converted by way of a text
+}
+
+// scan reads a row of eventColumns. plain is false where eventHistory has more to say.
+func (r *eventRow) scan(rows *sql.Rows) (e *event, plain bool, err error) {
 	e = &event{}
 	m := &e.msg
-	if err := rows.Scan(&m.Seq, &m.ID, &m.Topic, &m.Key, &e.partition, &headers, &m.Payload, &created, &mark); err != nil {
+	if err := rows.Scan(&m.Seq, &m.ID, &m.Topic, &m.Key, &e.partition, &r.headers, &m.Payload, &r.created, &r.mark); err != nil {
 		return nil, false, err
 	}
-	m.Attempt, m.CreatedAt = 1, time.UnixMilli(created)
-	if e.readAt = mark; mark < 0 {
-		e.readAt = -mark
+	m.Attempt, m.CreatedAt = 1, time.UnixMilli(r.created)
+	if e.readAt = r.mark; r.mark < 0 {
+		e.readAt = -r.mark
 	}
-	if h, err := outbox.DecodeHeaders(headers); err != nil {
+	if h, err := outbox.DecodeHeaders(r.headers); err != nil {
 		e.broken = fmt.Errorf("the row can't be read: %w", err)
 	} else {
 		m.Headers = h
 	}
-	return e, mark >= 0, nil
+	return e, r.mark >= 0, nil
 }
 
 func (e *event) size() int { return len(e.msg.Payload) + len(e.msg.ID) + len(e.msg.Topic) + 256 }
@@ -96,8 +98,9 @@ func (r *Relay) readEvents(ctx context.Context, q rows.Queryer, text string, arg
 	defer found.Close()
 	bytes, read := 0, r.now()
 	var marked []int64
+	var row eventRow
 	for found.Next() {
-		e, plain, err := scanEvent(found)
+		e, plain, err := row.scan(found)
 		if err != nil {
 			return nil, 0, err
 		}

@@ -51,8 +51,8 @@ func (e *handlerError) Error() string { return fmt.Sprintf("handler %q: %v", e.h
 func (e *handlerError) Unwrap() error { return e.err }
 
 func isPostponed(err error) bool {
-	var later *postponedError
-	return errors.As(err, &later)
+	_, ok := errors.AsType[*postponedError](err)
+	return ok
 }
 
 // isElsewhere reports whether an event waits for a process that serves.

@@ -30,7 +30,7 @@ func (h inHand) after(all []ended) inHand {
 	for _, x := range all {
 		over[x.e.msg.Seq] = true
 	}
-	var left inHand
+	left := inHand{Batch: make(seqList, 0, len(h.Batch))}
 	if !over[h.Alone] {
 		left.Alone = h.Alone
 	}
@@ -47,7 +47,7 @@ func (h inHand) with(batch []*event, alone bool) inHand {
 	if alone && len(batch) == 1 {
 		return inHand{Alone: batch[0].msg.Seq}
 	}
-	h.Batch = slices.Clone(h.Batch)
+	h.Batch = slices.Grow(slices.Clone(h.Batch), len(batch))
 	for _, e := range batch {
 		h.Batch = append(h.Batch, e.msg.Seq)
 	}

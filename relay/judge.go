@@ -46,12 +46,13 @@ func (r *Relay) judge(ctx context.Context, e *event, err error, took time.Durati
 			out = r.judge(ctx, e, fmt.Errorf("the publisher's error (%T) can't be read: %v", err, p), took)
 		}
 	}()
+	if err == nil {
+		return outcome{verdict: published, took: took}
+	}
 	out = outcome{err: err, took: took}
 	var later *postponedError
 	var retry *retryError
 	switch {
-	case err == nil:
-		out.verdict = published
 	case ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.Cause(ctx))):
 		out.verdict = untouched // it was the relay that cut it off, not the event's doing; net/http answers the cause
 	case errors.Is(err, errOvertakes):

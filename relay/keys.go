@@ -2,6 +2,7 @@ package relay
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/sqloutbox/sqloutbox/dialect"
@@ -38,12 +39,13 @@ func (r *Relay) perKey(ctx context.Context, s *session, m mode) (int, error) {
 //	4  behind another event of its key, in a group of its own (see held.go)
 type keySource struct {
 	*session
-	partitions map[int64]int64  // partitions, with their tokens
-	leaving    map[int64]bool   // of these: to be given back, and not read any more
-	fresh      map[int64]bool   // of these: not read yet, since what holds their keys is looked for first
-	foundTo    foundTo          // how far that has come
-	taken      map[int64]*event // in hand, by seq
-	unsure     bool             // what is owned must be read anew
+	partitions map[int64]int64      // partitions, with their tokens
+	leaving    map[int64]bool       // of these: to be given back, and not read any more
+	fresh      map[int64]bool       // of these: not read yet, since what holds their keys is looked for first
+	foundTo    foundTo              // how far that has come
+	taken      map[int64]*event     // in hand, by seq
+	keysInHand map[string]keyInHand // of the turn under way
+	unsure     bool                 // what is owned must be read anew
 	mountains  mountains
 	mayHold    bool          // there may be held keys in the partitions
 	stale      []blocker     // held by nothing any more
@@ -55,7 +57,7 @@ type keySource struct {
 func newKeySource(s *session) *keySource {
 	return &keySource{
 		session: s, partitions: make(map[int64]int64), leaving: make(map[int64]bool), fresh: make(map[int64]bool),
-		taken: make(map[int64]*event), mountains: mountains{keys: make(map[string]bool)},
+		taken: make(map[int64]*event), keysInHand: make(map[string]keyInHand), mountains: mountains{keys: make(map[string]bool)},
 	}
 }
 
@@ -140,6 +142,9 @@ func (s *keySource) rest(ctx context.Context, d time.Duration) {
 
 // record writes outcomes. An event that failed is put aside until its next try, and holds its key until it is through.
 func (s *keySource) record(ctx context.Context, tx dialect.Tx, all []ended) error {
+	if !slices.ContainsFunc(all, func(x ended) bool { return x.o.verdict != published }) {
+		return s.r.record(ctx, tx, all)
+	}
 	var plain []ended
 	var holds []*event
 	for _, x := range all {

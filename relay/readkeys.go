@@ -28,9 +28,9 @@ const maxLooks = 8
 // read takes what may be handed over, beside what is left in hand, and puts aside what may not.
 func (s *keySource) read(ctx context.Context, tx dialect.Tx, t *turn, left inHand) (wrote bool, err error) {
 	k := &keyReader{
-		s: s, t: t, room: s.mountains.room(t.room, left), most: s.mostOfKey(), apart: s.apart(),
-		count: make(map[string]int), last: make(map[string]int64),
+		s: s, t: t, room: s.mountains.room(t.room, left), most: s.mostOfKey(), apart: s.apart(), keys: s.keysInHand,
 	}
+	clear(k.keys)
 	for _, seq := range left.seqs() {
 		if e := s.taken[seq]; e != nil {
 			k.take(e)

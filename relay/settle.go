@@ -45,14 +45,13 @@ func (r *Relay) settle(ctx context.Context, tx dialect.Tx, all []ended, record f
 
 // record writes outcomes. Untouched events and those that only met an unavailable destination stay as they are.
 func (r *Relay) record(ctx context.Context, tx dialect.Tx, all []ended) error {
-	var done []int64
-	var events []*event
+	done := make([]int64, 0, len(all))
 	for _, x := range all {
 		seq := x.e.msg.Seq
 		var err error
 		switch x.o.verdict {
 		case published:
-			done, events = append(done, seq), append(events, x.e)
+			done = append(done, seq)
 		case failed:
 			_, err = rows.Exec(ctx, tx, r.sql.SQL(settleFailed), x.o.wait.Milliseconds(), errorText(x.o.err), seq)
 		case dead:
@@ -66,7 +65,7 @@ func (r *Relay) record(ctx context.Context, tx dialect.Tx, all []ended) error {
 		return nil
 	}
 	if r.feeds() {
-		return r.settleInFeed(ctx, tx, events)
+		return r.settleInFeed(ctx, tx, publishedOf(all))
 	}
 	if r.opts.Retention > 0 {
 		return r.execList(ctx, tx, settleKeep, done)
@@ -75,6 +74,15 @@ func (r *Relay) record(ctx context.Context, tx dialect.Tx, all []ended) error {
 		return err
 	}
 	return r.dropRecords(ctx, tx, done, true)
+}
+
+func publishedOf(all []ended) (events []*event) {
+	for _, x := range all {
+		if x.o.verdict == published {
+			events = append(events, x.e)
+		}
+	}
+	return events
 }
 
 // tell reports outcomes that are recorded to the observers and the log, and counts the published.

@@ -11,17 +11,22 @@ import (
 // fewest is how many events of a key may be in hand however slow the publisher is.
 const fewest = 8
 
+// keyInHand is what is in hand of a key.
+type keyInHand struct {
+	count int
+	last  int64 // the highest seq
+}
+
 // keyReader sorts what a turn has read.
 type keyReader struct {
 	s      *keySource
 	t      *turn
 	room   int              // how many may be taken
 	lowest map[string]int64 // holders, by key
-	count  map[string]int   // in hand, by key
-	last   map[string]int64 // of these the highest seq
-	most   int              // in hand, of a key
-	apart  []int64          // partitions that are read apart
-	past   bool             // it is they that are read
+	keys   map[string]keyInHand
+	most   int     // in hand, of a key
+	apart  []int64 // partitions that are read apart
+	past   bool    // it is they that are read
 
 	holders, waiting, stuck []*event
 	behind                  map[string][]int64
@@ -41,8 +46,8 @@ func (s *keySource) mostOfKey() int {
 
 func (k *keyReader) take(e *event) {
 	if key := e.msg.Key; key != "" {
-		k.count[key]++
-		k.last[key] = max(k.last[key], e.msg.Seq)
+		in := k.keys[key]
+		k.keys[key] = keyInHand{in.count + 1, max(in.last, e.msg.Seq)}
 	}
 }
 
@@ -84,7 +89,7 @@ func (k *keyReader) sort(ctx context.Context, tx dialect.Tx, events []*event) (p
 			}
 		}
 		if k.isFull(e) {
-			k.heldBy(&event{msg: Message{Event: e.msg.Event, Seq: k.last[e.msg.Key]}})
+			k.heldBy(&event{msg: Message{Event: e.msg.Event, Seq: k.keys[e.msg.Key].last}})
 			k.behind[e.msg.Key] = append(k.behind[e.msg.Key], e.msg.Seq)
 			continue
 		}
@@ -113,10 +118,11 @@ func (k *keyReader) sort(ctx context.Context, tx dialect.Tx, events []*event) (p
 // isFull reports whether what is in hand of an event's key is enough for now. What comes before that is always taken.
 func (k *keyReader) isFull(e *event) bool {
 	key := e.msg.Key
-	if key == "" || e.msg.Seq < k.last[key] {
+	in := k.keys[key]
+	if key == "" || e.msg.Seq < in.last {
 		return false
 	}
-	return k.count[key] >= k.most || k.count[key] > 0 && k.t.slow[key]
+	return in.count >= k.most || in.count > 0 && k.t.slow[key]
 }
 
 // scopeOf is what an event is in order with: its key, or nothing.
