@@ -3,6 +3,7 @@ package relay
 import (
 	"context"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/sqloutbox/sqloutbox/dialect"
@@ -15,8 +16,10 @@ import (
 const (
 	// By (state, due_ms, seq), filter and order alike: with a sort, InnoDB would lock every candidate and a second
 	// claimer would see nothing. The clock is a scalar subquery, since PostgreSQL uses no index for a volatile function.
+	// Nothing is ordered here: while a relay has its hands full it reads on from where it has come to, past the index entries
+	// of what was deleted (see tail), and finds what has come before that a moment later.
 	claimable = `SELECT ` + eventColumns + `
-FROM {events}{use_due} WHERE state = 0 AND due_ms <= (SELECT {clock}) ORDER BY due_ms, seq LIMIT ?{lock_skip}`
+FROM {events}{use_due} WHERE state = 0 AND due_ms >= ? AND due_ms <= (SELECT {clock}) ORDER BY due_ms, seq LIMIT ?{lock_skip}`
 
 	// The attempt is counted here, before the hand-over, so that a crash counts too.
 	claimList = `{update_events} SET attempts = attempts + 1, total_attempts = total_attempts + 1,
@@ -51,11 +54,12 @@ type found struct {
 	cut    int  // see turn
 }
 
-func (r *Relay) findClaimable(ctx context.Context, tx dialect.Tx, room int, paused pauses) (*found, error) {
-	events, cut, err := r.readEvents(ctx, tx, r.sql.SQL(claimable), []any{int64(room)})
+func (s *claimSource) findClaimable(ctx context.Context, tx dialect.Tx, room int) (*found, error) {
+	events, cut, err := s.readDue(ctx, tx, room)
 	if err != nil {
 		return nil, err
 	}
+	r, paused := s.r, s.pauses
 	f := &found{more: cut > 0 || len(events) == room, cut: cut}
 	for _, e := range events {
 		e.scope = e.msg.ID
@@ -76,10 +80,36 @@ func (r *Relay) findClaimable(ctx context.Context, tx dialect.Tx, room int, paus
 	return f, nil
 }
 
+// readDue reads up to room events that are due: from where the last look has come to, or from the beginning if that are not enough, or it is
+// long ago that it was done.
+func (s *claimSource) readDue(ctx context.Context, tx dialect.Tx, room int) (events []*event, cut int, err error) {
+	from := s.dueFrom
+	if s.r.now().Mono-s.lookedAt > readOnFor {
+		from = math.MinInt64
+	}
+	for {
+		events, cut, err = s.r.readEvents(ctx, tx, s.r.sql.SQL(claimable), []any{from, int64(room)})
+		if err != nil {
+			return nil, 0, err
+		}
+		if from == math.MinInt64 {
+			s.lookedAt = s.r.now().Mono
+		}
+		if full := cut > 0 || len(events) == room; full {
+			s.dueFrom = events[len(events)-1].dueAfter()
+			return events, cut, nil
+		}
+		if s.dueFrom = math.MinInt64; from == math.MinInt64 {
+			return events, cut, nil
+		}
+		from = math.MinInt64
+	}
+}
+
 // claim takes rows into c, as many as there is room for. Lapsed ones are taken one at a time, with nothing else in hand.
 func (s *claimSource) claim(ctx context.Context, tx dialect.Tx, c *claim, t *turn) error {
 	r := s.r
-	f, err := r.findClaimable(ctx, tx, t.room, s.pauses)
+	f, err := s.findClaimable(ctx, tx, t.room)
 	if err != nil {
 		return fmt.Errorf("find claimable: %w", err)
 	}

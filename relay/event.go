@@ -83,6 +83,14 @@ func (r *eventRow) scan(rows *sql.Rows) (e *event, plain bool, err error) {
 	return e, r.mark >= 0, nil
 }
 
+// dueAfter is a time that the event is due at, or after.
+func (e *event) dueAfter() int64 {
+	if e.due != 0 {
+		return e.due
+	}
+	return e.msg.CreatedAt.UnixMilli()
+}
+
 func (e *event) size() int { return len(e.msg.Payload) + len(e.msg.ID) + len(e.msg.Topic) + 256 }
 
 // maxBatchBytes bounds what one batch holds in memory; a single event may be larger.

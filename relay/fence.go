@@ -20,6 +20,9 @@ const fence = `UPDATE {relays} SET in_hand = ?, version = version + 1 WHERE id =
 // events by now.
 func (s *session) fencedTurn(ctx context.Context, t *turn, work func(ctx context.Context, tx dialect.Tx) (wrote bool, err error)) error {
 	err := s.r.persist(ctx, s, t, func(ctx context.Context) error { return s.tryTurn(ctx, t, work) })
+	if s.tail = t.tail; err != nil {
+		s.tail = tail{}
+	}
 	if errors.Is(err, ErrLeaseLost) {
 		s.r.refuse(countRecorded(t.ended))
 		s.lose(err)
@@ -101,6 +104,7 @@ func (s *session) passFence(ctx context.Context, tx dialect.Tx) error {
 // left is what is still in hand when the turn's outcomes are recorded. It empties the turn for what it will find.
 func (s *session) left(t *turn) inHand {
 	t.batch, t.buried, t.more, t.alone, t.cut, t.wait = nil, nil, false, false, 0, never
+	t.tail, t.looked = tail{}, 0
 	if t.empty {
 		return inHand{}
 	}

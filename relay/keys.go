@@ -104,6 +104,10 @@ func (s *keySource) work(ctx context.Context, tx dialect.Tx, t *turn) (wrote boo
 	}
 	wrote = wrote || stale
 	left := s.left(t)
+	partitions, one := s.oneRange()
+	if one {
+		s.beginTail(t, partitions)
+	}
 	if t.room > 0 && !s.pauses.all() && len(s.partitions) > len(s.leaving) {
 		read, err := s.read(ctx, tx, t, left)
 		if err != nil {
@@ -117,6 +121,9 @@ func (s *keySource) work(ctx context.Context, tx dialect.Tx, t *turn) (wrote boo
 	}
 	s.handOut(t, left)
 	freed, err := s.giveBack(ctx, tx, t, left)
+	if one {
+		s.endTail(t, left)
+	}
 	return wrote || freed, err
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/sqloutbox/sqloutbox/dialect"
@@ -17,7 +18,7 @@ func (r *Relay) none(ctx context.Context, s *session, m mode) (int, error) {
 		return 0, err
 	}
 	n, err := r.untilOver(ctx, s, m, func() (pass, error) {
-		return r.roll(ctx, s, &claimSource{session: s}, r.opts.Concurrency, m)
+		return r.roll(ctx, s, &claimSource{session: s, dueFrom: math.MinInt64}, r.opts.Concurrency, m)
 	})
 	if err == nil && r.stuck.any() != nil {
 		err = ErrStuck
@@ -28,7 +29,9 @@ func (r *Relay) none(ctx context.Context, s *session, m mode) (int, error) {
 // claimSource is the outbox as one of many claimers works on it.
 type claimSource struct {
 	*session
-	unknown bool // the last try's commit has an unknown outcome
+	unknown  bool          // the last try's commit has an unknown outcome
+	dueFrom  int64         // where the last look has come to, in ms; math.MinInt64: to the end
+	lookedAt time.Duration // from the beginning, by r.now().Mono
 }
 
 // turn records outcomes and claims what is due, in one transaction.

@@ -2,6 +2,7 @@ package relay
 
 import (
 	"context"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -29,7 +30,7 @@ type planned struct {
 // mountain is a partition of which statistics know nothing; see TestEachStatementIsReadFromItsIndex.
 const mountain = int64(63)
 
-func plannedStatements(rows int64) []planned {
+func plannedStatements(rows int64, byRow bool) []planned {
 	now, pending, due := time.Now().UnixMilli(), []string{plans.Pending}, []string{plans.Due}
 	late := rows / 20 * 19
 	inHand, scattered := []int64{late + 1, late + 2, late + 10}, make([]int64, 100)
@@ -38,11 +39,29 @@ func plannedStatements(rows int64) []planned {
 	}
 	keys := []any{"customer-1", "customer-2"}
 	partitions := []any{int64(-1), mountain}
+	all := partitions // as the lowest and the highest
+	gaps := []any{late - 21, late - 11, late - 1, late - 1}
 	limit := int64(100)
 	return []planned{
 		{name: "lookPending", text: lookPending, args: []any{limit}, indexes: pending},
 		{name: "lookPending beside ranges", text: lookPending, aside: inHand, args: []any{limit}, indexes: pending},
 		{name: "lookPending beside a list", text: lookPending, aside: scattered, args: []any{limit}, indexes: pending},
+		// Nothing is pending below the first, nor in the gaps: MySQL finds that out while it plans.
+		// Nothing is pending below the first, nor in the gaps: MySQL finds that out while it plans.
+		{name: "readOn", text: tailText(readOn, byRow, false, false), args: []any{late, int64(1), limit}, indexes: pending},
+		{name: "readOn where there is more", text: tailText(readOn, byRow, false, false), args: []any{late, late - 100, limit}, indexes: pending},
+		{
+			name: "readOn of partitions", text: tailText(readOn, byRow, true, false), indexes: pending,
+			args: slices.Concat([]any{late}, all, []any{int64(1)}, all, []any{limit}),
+		},
+		{
+			name: "readOn beside gaps", text: tailText(readOn, byRow, true, true), list: 4, indexes: []string{plans.Pending, plans.Key},
+			args: slices.Concat([]any{late}, all, []any{int64(1)}, all, gaps, all, []any{limit}),
+		},
+		{
+			name: "elsewhere", text: tailText(elsewhere, byRow, true, true), list: 4, indexes: []string{plans.Pending, plans.Key},
+			args: slices.Concat([]any{int64(1)}, all, gaps, all),
+		},
 		{name: "lookKeys", text: lookKeys, list: 2, args: slices.Concat(partitions, []any{limit}), indexes: pending},
 		{name: "lookKeysFromTo", text: lookKeysFromTo, before: 2, aside: inHand, args: []any{int64(-1), mountain, limit}, indexes: pending},
 		{
@@ -63,7 +82,8 @@ func plannedStatements(rows int64) []planned {
 		{name: "keptEvents", text: keptEvents, args: []any{"a", int64(0), limit}, indexes: pending},
 		{name: "behindAny", text: behindAny, args: []any{limit}, indexes: pending},
 		{name: "waitingAny", text: waitingAny, args: []any{limit}, indexes: pending},
-		{name: "claimable", text: claimable, args: []any{limit}, indexes: due},
+		{name: "claimable", text: claimable, args: []any{int64(math.MinInt64), limit}, indexes: due},
+		{name: "claimable from a place", text: claimable, args: []any{now - 1000, limit}, indexes: due},
 		{name: "dueScheduled", text: dueScheduled, args: []any{now, limit}, indexes: due},
 		{name: "dueWaiting", text: dueWaiting, args: []any{now, limit}, indexes: due},
 		{name: "group", text: group, args: []any{groupOf("customer-1"), rows, "customer-1", limit}, indexes: due},
@@ -98,7 +118,7 @@ func TestEachStatementIsReadFromItsIndex(t *testing.T) {
 		table.DropIndexes()
 		t.Run("and what has no index is found out", func(t *testing.T) {
 			unhinted := strings.NewReplacer("{use_pending}", "", "{use_due}", "")
-			for _, p := range plannedStatements(int64(plans.Rows(t))) {
+			for _, p := range plannedStatements(int64(plans.Rows(t)), filtersRows(table.Dialect)) {
 				if p.filters && !filtersRows(d) {
 					continue
 				}
@@ -115,7 +135,7 @@ func filtersRows(d dialect.Dialect) bool {
 }
 
 func wantIndexes(t *testing.T, table *plans.Table) {
-	for _, p := range plannedStatements(int64(plans.Rows(t))) {
+	for _, p := range plannedStatements(int64(plans.Rows(t)), filtersRows(table.Dialect)) {
 		if p.filters && !filtersRows(table.Dialect) {
 			continue
 		}

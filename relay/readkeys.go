@@ -39,14 +39,14 @@ func (s *keySource) read(ctx context.Context, tx dialect.Tx, t *turn, left inHan
 	if wrote, err = k.pastMountains(ctx, tx, left); err != nil {
 		return false, err
 	}
-	for range maxLooks {
+	for look := range maxLooks {
 		k.apart = s.apart()
 		room := k.room - len(t.batch)
 		inHand := slices.Clone(left.seqs())
 		for _, e := range t.batch {
 			inHand = append(inHand, e.msg.Seq)
 		}
-		events, cut, err := s.lookForKeys(ctx, tx, inHand, room)
+		events, cut, err := s.lookForKeys(ctx, tx, t, inHand, room, look == 0)
 		s.mountains.alone = len(events) == 0
 		if err != nil || len(events) == 0 {
 			return wrote, err
@@ -71,6 +71,12 @@ func (s *keySource) read(ctx context.Context, tx dialect.Tx, t *turn, left inHan
 	return wrote, nil
 }
 
+// oneRange are the lowest and the highest of the partitions that are read, if they follow each other.
+func (s *keySource) oneRange() (ends []any, is bool) {
+	ends = sqltext.RangesOf(s.readTogether())
+	return ends, len(ends) == 2 && len(s.mountains.keys) == 0
+}
+
 // fewRanges is how many ranges of partitions a look takes, in place of a list, where partitions follow each other but for some:
 // beside a mountain there are two, and so there are with rows that have no partition. It is for engines that read each row
 // for a list.
@@ -78,8 +84,18 @@ const fewRanges = 3
 
 // lookForKeys reads up to room events beside what is in hand, or cut of them, if so many are enough by their bytes. It is one
 // statement, and so one moment: of two, the second could find an event of a key that committed together with a lower one which the first
-// has not seen, or a row again that another relay has given its partition.
-func (s *keySource) lookForKeys(ctx context.Context, tx dialect.Tx, inHand []int64, room int) (events []*event, cut int, err error) {
+// has not seen, or a row again that another relay has given its partition. It reads on, if it may.
+func (s *keySource) lookForKeys(ctx context.Context, tx dialect.Tx, t *turn, inHand []int64, room int, may bool) (events []*event, cut int, err error) {
+	if may {
+		events, cut, done, err := s.readOn(ctx, tx, t, room)
+		if err != nil {
+			return nil, 0, fmt.Errorf("read on: %w", err)
+		}
+		if done {
+			return events, cut, nil
+		}
+		t.looked = s.r.now().Mono
+	}
 	text, args := s.keysStatement(inHand, room)
 	events, cut, err = s.r.readEvents(ctx, tx, text, args)
 	if err != nil {

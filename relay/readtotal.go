@@ -25,10 +25,16 @@ func (s totalSource) readTotal(ctx context.Context, tx dialect.Tx, t *turn, inHa
 			return false, err
 		}
 	}
-	text, args := r.sql.Aside(lookPending, 0, inHand)
-	events, cut, err := r.readEvents(ctx, tx, text, append(args, int64(t.room)))
+	events, cut, done, err := s.readOn(ctx, tx, t, t.room)
 	if err != nil {
-		return false, fmt.Errorf("read pending: %w", err)
+		return false, fmt.Errorf("read on: %w", err)
+	}
+	if !done {
+		t.looked = r.now().Mono
+		text, args := r.sql.Aside(lookPending, 0, inHand)
+		if events, cut, err = r.readEvents(ctx, tx, text, append(args, int64(t.room))); err != nil {
+			return false, fmt.Errorf("read pending: %w", err)
+		}
 	}
 	if len(events) == 0 {
 		return false, nil

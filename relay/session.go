@@ -45,6 +45,7 @@ type session struct {
 	version  int64                                      // of the row
 	noted    inHand                                     // what is in hand, as the row says
 	noting   inHand                                     // what the transaction under way says
+	tail     tail                                       // what it has taken
 	unknown  *turn                                      // whose commit has an unknown outcome
 	looked   time.Duration                              // when the last look was that found out what is paused, by r.now().Mono
 	leases   map[string]int64                           // that it owns, with their tokens

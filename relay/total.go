@@ -53,11 +53,13 @@ func (s totalSource) turn(ctx context.Context, t *turn) error {
 // readNext reads what follows, if there is room, and works out what is in hand then.
 func (s totalSource) readNext(ctx context.Context, tx dialect.Tx, t *turn) (wrote bool, err error) {
 	left := s.left(t)
+	s.beginTail(t, nil)
 	if t.room > 0 && !s.pauses.any() {
 		if wrote, err = s.readTotal(ctx, tx, t, left.seqs()); err != nil {
 			return wrote, err
 		}
 	}
 	s.handOut(t, left)
+	s.endTail(t, left)
 	return wrote, nil
 }
