@@ -21,6 +21,10 @@ var mutants = []struct {
 	rule    string
 	fault   fault
 }{
+	{"what is below unseen", "postgres mysql mariadb", "an event that commits late is overtaken by none of its key, while a relay is busy, total", rewrite("DESC, seq DESC LIMIT 1", "DESC, seq DESC LIMIT 0")},
+	{"what is below unseen", "postgres mysql mariadb", "an event that commits late is overtaken by none of its key, while a relay is busy, per key", rewrite("DESC, seq DESC LIMIT 1", "DESC, seq DESC LIMIT 0")},
+	{"what is between unseen", "postgres mysql mariadb", "an event that commits late is overtaken by none of its key, while a relay is busy, total", rewrite("AND state + 0 = 0", "AND state + 0 = 9")},
+	{"what is between unseen", "postgres mysql mariadb", "an event that commits late is overtaken by none of its key, while a relay is busy, per key", rewrite("AND state + 0 = 0", "AND state + 0 = 9")},
 	{"no row locks", "postgres mysql mariadb", "a locked row is waited for", wrap(func(d dialect.Dialect) dialect.Dialect { return noLocks{d} })},
 	{"locks that wait in place of skipping", "postgres mysql mariadb", "a row that another has locked is left out", wrap(func(d dialect.Dialect) dialect.Dialect { return noSkip{d} })},
 	{"ranges in place of lists", "mysql mariadb", "what the host has inserted and not committed is waited for by no relay, total", wrap(func(d dialect.Dialect) dialect.Dialect { return keyRanges{d} })},
@@ -188,6 +192,11 @@ func mustBeCaught(t *testing.T, c conformance.Case, x *trial) {
 		x.try(t, c, time.Minute)
 	} else if x.try(t, c, 4*time.Second); x.slow() {
 		x.try(t, c, max(10*time.Second, 10*x.whole.took))
+	}
+	for range 2 { // some show only where a relay is quick: it looks from the beginning each second
+		if len(x.failures) == 0 && x.broken == nil {
+			x.try(t, c, 4*time.Second)
+		}
 	}
 	for _, f := range x.failures {
 		t.Logf("caught: %.300s", f)

@@ -46,22 +46,22 @@ func plannedStatements(rows int64, byRow bool) []planned {
 		{name: "lookPending", text: lookPending, args: []any{limit}, indexes: pending},
 		{name: "lookPending beside ranges", text: lookPending, aside: inHand, args: []any{limit}, indexes: pending},
 		{name: "lookPending beside a list", text: lookPending, aside: scattered, args: []any{limit}, indexes: pending},
-		// Nothing is pending below the first, nor in the gaps: MySQL finds that out while it plans.
-		// Nothing is pending below the first, nor in the gaps: MySQL finds that out while it plans.
-		{name: "readOn", text: tailText(readOn, byRow, false, false), args: []any{late, int64(1), limit}, indexes: pending},
-		{name: "readOn where there is more", text: tailText(readOn, byRow, false, false), args: []any{late, late - 100, limit}, indexes: pending},
+		// Nothing is pending below the first: MySQL finds that out while it plans.
+		{name: "readOn", text: tailText(readOn, byRow, false), args: []any{late, int64(1), limit}, indexes: pending},
+		{name: "readOn where there is more", text: tailText(readOn, byRow, false), args: []any{late, late - 100, limit}, indexes: pending},
 		{
-			name: "readOn of partitions", text: tailText(readOn, byRow, true, false), indexes: pending,
+			name: "readOn of partitions", text: tailText(readOn, byRow, true), indexes: pending,
 			args: slices.Concat([]any{late}, all, []any{int64(1)}, all, []any{limit}),
 		},
 		{
-			name: "readOn beside gaps", text: tailText(readOn, byRow, true, true), list: 4, indexes: []string{plans.Pending, plans.Key},
-			args: slices.Concat([]any{late}, all, []any{int64(1)}, all, gaps, all, []any{limit}),
+			name: "readOnAndLate", text: tailText(readOnAndLate, byRow, false), list: 4, indexes: []string{plans.Pending, plans.Key},
+			args: slices.Concat(gaps, []any{int64(1)}, []any{late, int64(1), limit}),
 		},
 		{
-			name: "elsewhere", text: tailText(elsewhere, byRow, true, true), list: 4, indexes: []string{plans.Pending, plans.Key},
-			args: slices.Concat([]any{int64(1)}, all, gaps, all),
+			name: "readOnAndLate of partitions", text: tailText(readOnAndLate, byRow, true), list: 4, indexes: []string{plans.Pending, plans.Key},
+			args: slices.Concat(gaps, all, []any{int64(1)}, all, []any{late}, all, []any{int64(1)}, all, []any{limit}),
 		},
+		{name: "elsewhere", text: tailText(elsewhere, byRow, true), args: slices.Concat([]any{int64(1)}, all), indexes: pending},
 		{name: "lookKeys", text: lookKeys, list: 2, args: slices.Concat(partitions, []any{limit}), indexes: pending},
 		{name: "lookKeysFromTo", text: lookKeysFromTo, before: 2, aside: inHand, args: []any{int64(-1), mountain, limit}, indexes: pending},
 		{

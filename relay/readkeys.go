@@ -87,7 +87,7 @@ const fewRanges = 3
 // has not seen, or a row again that another relay has given its partition. It reads on, if it may.
 func (s *keySource) lookForKeys(ctx context.Context, tx dialect.Tx, t *turn, inHand []int64, room int, may bool) (events []*event, cut int, err error) {
 	if may {
-		events, cut, done, err := s.readOn(ctx, tx, t, room)
+		events, cut, done, err := s.readOn(ctx, tx, t, inHand, room)
 		if err != nil {
 			return nil, 0, fmt.Errorf("read on: %w", err)
 		}

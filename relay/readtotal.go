@@ -25,7 +25,7 @@ func (s totalSource) readTotal(ctx context.Context, tx dialect.Tx, t *turn, inHa
 			return false, err
 		}
 	}
-	events, cut, done, err := s.readOn(ctx, tx, t, t.room)
+	events, cut, done, err := s.readOn(ctx, tx, t, inHand, t.room)
 	if err != nil {
 		return false, fmt.Errorf("read on: %w", err)
 	}

@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -13,22 +14,22 @@ import (
 
 // A look from the beginning of what is pending goes past the index entries of all that was deleted since the engine
 // cleaned up; on PostgreSQL, beside a snapshot that is held open, past all there ever were. So a session remembers which numbers
-// it has taken, and reads on behind the last of them, if in the same moment nothing is pending at any other number before it:
-// below the first, and in the gaps between. What commits late there, or is put back, has the relay look from the beginning,
-// in the same turn, and nothing overtakes it.
+// it has taken, and reads on: what is behind the last of them, and at the numbers between that it has not taken, if in the same
+// moment nothing is pending below the first; else it looks from the beginning. So it finds what a look from the beginning finds,
+// and nothing that commits late, or is put back, is overtaken.
 const (
 	// By (state, seq, partition_no), from a place in it.
 	readOn = `SELECT ` + eventColumns + `
-FROM {events}{use_pending} WHERE {above}{partitions} AND {below} IS NULL{and_between} ORDER BY state, seq LIMIT ?`
-	// Where that reads nothing: whether it was for what is pending elsewhere.
-	elsewhere = `SELECT COALESCE({below}{or_between}, 0)`
+FROM {events}{use_pending} WHERE {above}{partitions} AND {below} IS NULL ORDER BY state, seq LIMIT ?`
+	// And by primary key: "+ 0" leaves PostgreSQL no other way.
+	readOnAndLate = `SELECT * FROM (SELECT ` + eventColumns + `
+FROM {events}{use_key} WHERE seq IN ({list}) AND state + 0 = 0{plain_partitions} AND {below} IS NULL) late UNION ALL
+SELECT * FROM (` + readOn + `) next`
+	// Where nothing was read: whether it was for what is pending below.
+	elsewhere = `SELECT COALESCE({below}, 0)`
 
 	// By the same index, down from a place in it: up to a place, MariaDB goes on past it while it meets nothing but what is deleted.
-	pendingBelow = `
-  (SELECT seq FROM {events}{use_pending} WHERE {under}{partitions} ORDER BY state DESC, seq DESC LIMIT 1)`
-	// By primary key, and "+ 0" leaves PostgreSQL no other way.
-	pendingBetween = `
-  (SELECT seq FROM {events}{use_key} WHERE seq IN ({list}) AND state + 0 = 0{plain_partitions} LIMIT 1)`
+	pendingBelow = `(SELECT seq FROM {events}{use_pending} WHERE {under}{partitions} ORDER BY state DESC, seq DESC LIMIT 1)`
 
 	above, under      = `state = 0 AND seq > ?`, `state = 0 AND seq < ?`
 	ofPartitions      = ` AND partition_no >= ? AND partition_no <= ?`
@@ -62,7 +63,7 @@ func (t tail) with(seqs []int64) tail {
 		switch {
 		case t.last == 0:
 			t.first, t.last = seq, seq
-		case seq-t.last > maxGaps:
+		case seq-t.last-1 > maxGaps:
 			return tail{}
 		case seq > t.last:
 			for gap := t.last + 1; gap < seq; gap++ {
@@ -98,46 +99,58 @@ func (t tail) bounded() tail {
 	return t
 }
 
-// text is a statement about a tail with or without partitions and gaps. byRow is for PostgreSQL.
-func tailText(statement string, byRow, partitions, gaps bool) string {
-	above, under, and, or, of, ofPlain := above, under, "", "", "", ""
+// tailText is a statement about a tail with or without partitions. byRow is for PostgreSQL.
+func tailText(statement string, byRow, partitions bool) string {
+	above, under, of, ofPlain := above, under, "", ""
 	if byRow {
 		above, under = aboveRow, underRow
-	}
-	if gaps {
-		and, or = " AND "+pendingBetween+" IS NULL", ", "+pendingBetween
 	}
 	if partitions {
 		of, ofPlain = ofPartitions, ofPlainPartitions
 	}
-	statement = strings.NewReplacer("{below}", pendingBelow, "{and_between}", and, "{or_between}", or).Replace(statement)
+	statement = strings.ReplaceAll(statement, "{below}", pendingBelow)
 	return strings.NewReplacer("{above}", above, "{under}", under, "{partitions}", of, "{plain_partitions}", ofPlain).Replace(statement)
 }
 
-// statement is one about the tail, with what it asks for before and after what is said of the tail.
-func (t tail) statement(r *Relay, statement string, before, after []any) (text string, args []any) {
-	text = tailText(statement, r.filtersRows, len(t.partitions) > 0, len(t.gaps) > 0)
-	args = slices.Concat(before, []any{t.first}, t.partitions)
+// readOn is the statement that reads up to room events, and those in the gaps.
+func (t tail) readOn(r *Relay, room int) (text string, args []any) {
+	text = tailText(readOn, r.filtersRows, len(t.partitions) > 0)
+	args = slices.Concat([]any{t.last}, t.partitions, []any{t.first}, t.partitions, []any{int64(room)})
 	if len(t.gaps) == 0 {
-		return r.sql.SQL(text), append(args, after...)
+		return r.sql.SQL(text), args
 	}
+	text = tailText(readOnAndLate, r.filtersRows, len(t.partitions) > 0)
 	gaps := sqltext.FilledUp(t.gaps)
-	return r.sql.List(text, len(gaps)), slices.Concat(args, gaps, t.partitions, after)
+	return r.sql.List(text, len(gaps)), slices.Concat(gaps, t.partitions, []any{t.first}, t.partitions, args)
 }
 
-// readOn reads up to room events behind the turn's tail. done is false where it must be looked from the beginning: the tail is not known, the
-// last such look is long ago, or something is pending elsewhere.
-func (s *session) readOn(ctx context.Context, tx dialect.Tx, t *turn, room int) (events []*event, cut int, done bool, err error) {
-	if t.tail.last == 0 || s.r.now().Mono-t.tail.looked > readOnFor {
+// elsewhere is the statement that answers the seq of what is pending below, or 0.
+func (t tail) elsewhere(r *Relay) (text string, args []any) {
+	text = tailText(elsewhere, r.filtersRows, len(t.partitions) > 0)
+	return r.sql.SQL(text), slices.Concat([]any{t.first}, t.partitions)
+}
+
+// readOn reads up to room events besides those in hand. done is false where it must be looked from the beginning: the turn's tail is not known, the
+// last such look is long ago, or something is pending below.
+func (s *session) readOn(ctx context.Context, tx dialect.Tx, t *turn, inHand []int64, room int) (events []*event, cut int, done bool, err error) {
+	isBelow := func(seq int64) bool { return seq < t.tail.first }
+	if t.tail.last == 0 || s.r.now().Mono-t.tail.looked > readOnFor || slices.ContainsFunc(inHand, isBelow) {
 		return nil, 0, false, nil
 	}
-	text, args := t.tail.statement(s.r, readOn, slices.Concat([]any{t.tail.last}, t.tail.partitions), []any{int64(room)})
+	text, args := t.tail.readOn(s.r, room)
 	events, cut, err = s.r.readEvents(ctx, tx, text, args)
-	if err != nil || len(events) > 0 {
-		return events, cut, true, err
+	if err != nil {
+		return nil, 0, false, err
+	}
+	bySeq := func(a, b *event) int { return cmp.Compare(a.msg.Seq, b.msg.Seq) }
+	if inOrder := slices.IsSortedFunc(events, bySeq); len(events) > 0 && (inOrder || cut == 0) {
+		slices.SortFunc(events, bySeq)
+		return events[:min(len(events), room)], cut, true, nil
+	} else if len(events) > 0 { // the engine gave what is behind first, and more than there is room for
+		return nil, 0, false, nil
 	}
 	var seq int64
-	text, args = t.tail.statement(s.r, elsewhere, nil, nil)
+	text, args = t.tail.elsewhere(s.r)
 	err = rows.One(ctx, tx, text, args, &seq)
 	return nil, 0, seq == 0, err
 }

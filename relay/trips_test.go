@@ -86,6 +86,9 @@ func TestABatchCostsSoManyStatements(t *testing.T) {
 						t.Errorf("%d transactions were %q, want %q", n, shape, allowed)
 					}
 				}
+				if order != relay.OrderNone && !slices.ContainsFunc(seen.all, func(query string) bool { return strings.Contains(query, "DESC, seq DESC LIMIT 1) IS NULL") }) {
+					t.Error("none of the looks read on where another had ended")
+				}
 				if ending > 3 { // two batches are in hand
 					t.Errorf("%d transactions found that nothing is left", ending)
 				}

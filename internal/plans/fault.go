@@ -51,7 +51,7 @@ func (f *Table) Fault(plan string, indexes ...string) string {
 	return ""
 }
 
-// FaultOfLook is the same for a statement that must stop at its limit, or at the first that it finds. In PostgreSQL, MIN
+// FaultOfLook is the same for a statement that must stop at its limit, or at the first that it finds, where it does not go by keys. In PostgreSQL, MIN
 // over an index reads one entry or, if one row is all that statistics expect, as many as there are.
 func (f *Table) FaultOfLook(plan string, indexes ...string) string {
 	if fault := f.Fault(plan, indexes...); fault != "" || f.engine != "postgres" {
@@ -67,7 +67,7 @@ func (f *Table) FaultOfLook(plan string, indexes ...string) string {
 		for len(depths) > 0 && depths[len(depths)-1] >= depth {
 			above, depths = above[:len(above)-1], depths[:len(depths)-1]
 		}
-		if strings.Contains(line, reads[f.engine]) && !slices.ContainsFunc(above, func(s string) bool { return strings.Contains(s, "Limit ") }) {
+		if strings.Contains(line, reads[f.engine]) && !f.goesBy(line, f.SQL.Table(Key)) && !slices.ContainsFunc(above, func(s string) bool { return strings.Contains(s, "Limit ") }) {
 			return "is read to its end: " + strings.TrimSpace(line)
 		}
 		above, depths = append(above, line), append(depths, depth)

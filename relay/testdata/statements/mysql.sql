@@ -111,9 +111,7 @@ SELECT seq FROM outbox_events FORCE INDEX (outbox_events_due) WHERE state = 3 AN
 SELECT seq FROM outbox_events FORCE INDEX (outbox_events_due) WHERE state = 5 AND due_ms <= ? ORDER BY due_ms, seq LIMIT ? FOR UPDATE SKIP LOCKED;
 
 -- elsewhere
-SELECT COALESCE(
-  (SELECT seq FROM outbox_events FORCE INDEX (outbox_events_pending) WHERE state = 0 AND seq < ? AND partition_no >= ? AND partition_no <= ? ORDER BY state DESC, seq DESC LIMIT 1), 
-  (SELECT seq FROM outbox_events FORCE INDEX (PRIMARY) WHERE seq IN (?, ?) AND state + 0 = 0 AND partition_no + 0 >= ? AND partition_no + 0 <= ? LIMIT 1), 0);
+SELECT COALESCE((SELECT seq FROM outbox_events FORCE INDEX (outbox_events_pending) WHERE state = 0 AND seq < ? AND partition_no >= ? AND partition_no <= ? ORDER BY state DESC, seq DESC LIMIT 1), 0);
 
 -- endDelivery
 UPDATE outbox_deliveries FORCE INDEX (PRIMARY) SET state = 1, attempts = ?, last_error = '', due_ms = 0, settled_ms = (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000)
@@ -413,17 +411,23 @@ SELECT name, former_name FROM outbox_handlers ORDER BY since_ms, name;
 SELECT seq, id, topic, event_key, partition_no, headers, payload, created_ms,
        CASE WHEN due_ms <= (SELECT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000)) AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
                  AND claimed_by = '' THEN (SELECT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000)) ELSE -(SELECT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000)) END
-FROM outbox_events FORCE INDEX (outbox_events_pending) WHERE state = 0 AND seq > ? AND partition_no >= ? AND partition_no <= ? AND 
-  (SELECT seq FROM outbox_events FORCE INDEX (outbox_events_pending) WHERE state = 0 AND seq < ? AND partition_no >= ? AND partition_no <= ? ORDER BY state DESC, seq DESC LIMIT 1) IS NULL AND 
-  (SELECT seq FROM outbox_events FORCE INDEX (PRIMARY) WHERE seq IN (?, ?) AND state + 0 = 0 AND partition_no + 0 >= ? AND partition_no + 0 <= ? LIMIT 1) IS NULL ORDER BY state, seq LIMIT ?;
+FROM outbox_events FORCE INDEX (outbox_events_pending) WHERE state = 0 AND seq > ? AND partition_no >= ? AND partition_no <= ? AND (SELECT seq FROM outbox_events FORCE INDEX (outbox_events_pending) WHERE state = 0 AND seq < ? AND partition_no >= ? AND partition_no <= ? ORDER BY state DESC, seq DESC LIMIT 1) IS NULL ORDER BY state, seq LIMIT ?;
+
+-- readOnAndLate
+SELECT * FROM (SELECT seq, id, topic, event_key, partition_no, headers, payload, created_ms,
+       CASE WHEN due_ms <= (SELECT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000)) AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
+                 AND claimed_by = '' THEN (SELECT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000)) ELSE -(SELECT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000)) END
+FROM outbox_events FORCE INDEX (PRIMARY) WHERE seq IN (?, ?) AND state + 0 = 0 AND partition_no + 0 >= ? AND partition_no + 0 <= ? AND (SELECT seq FROM outbox_events FORCE INDEX (outbox_events_pending) WHERE state = 0 AND seq < ? AND partition_no >= ? AND partition_no <= ? ORDER BY state DESC, seq DESC LIMIT 1) IS NULL) late UNION ALL
+SELECT * FROM (SELECT seq, id, topic, event_key, partition_no, headers, payload, created_ms,
+       CASE WHEN due_ms <= (SELECT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000)) AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
+                 AND claimed_by = '' THEN (SELECT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000)) ELSE -(SELECT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000)) END
+FROM outbox_events FORCE INDEX (outbox_events_pending) WHERE state = 0 AND seq > ? AND partition_no >= ? AND partition_no <= ? AND (SELECT seq FROM outbox_events FORCE INDEX (outbox_events_pending) WHERE state = 0 AND seq < ? AND partition_no >= ? AND partition_no <= ? ORDER BY state DESC, seq DESC LIMIT 1) IS NULL ORDER BY state, seq LIMIT ?) next;
 
 -- readOnByRow
 SELECT seq, id, topic, event_key, partition_no, headers, payload, created_ms,
        CASE WHEN due_ms <= (SELECT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000)) AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
                  AND claimed_by = '' THEN (SELECT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000)) ELSE -(SELECT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000)) END
-FROM outbox_events FORCE INDEX (outbox_events_pending) WHERE state <= 0 AND (state, seq) > (0, ?) AND partition_no >= ? AND partition_no <= ? AND 
-  (SELECT seq FROM outbox_events FORCE INDEX (outbox_events_pending) WHERE state <= 0 AND (state, seq) < (0, ?) AND partition_no >= ? AND partition_no <= ? ORDER BY state DESC, seq DESC LIMIT 1) IS NULL AND 
-  (SELECT seq FROM outbox_events FORCE INDEX (PRIMARY) WHERE seq IN (?, ?) AND state + 0 = 0 AND partition_no + 0 >= ? AND partition_no + 0 <= ? LIMIT 1) IS NULL ORDER BY state, seq LIMIT ?;
+FROM outbox_events FORCE INDEX (outbox_events_pending) WHERE state <= 0 AND (state, seq) > (0, ?) AND partition_no >= ? AND partition_no <= ? AND (SELECT seq FROM outbox_events FORCE INDEX (outbox_events_pending) WHERE state <= 0 AND (state, seq) < (0, ?) AND partition_no >= ? AND partition_no <= ? ORDER BY state DESC, seq DESC LIMIT 1) IS NULL ORDER BY state, seq LIMIT ?;
 
 -- readPauses
 SELECT topic FROM outbox_pauses;
