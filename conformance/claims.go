@@ -15,6 +15,7 @@ func claimRules() []rule {
 		{"two claimers share the work", claimsShared},
 		{"a claimed event is not claimed again", claimsExclusive},
 		{"a claim that lapsed is taken", claimsLapse},
+		{"a claim that lapsed is taken in its turn, while a relay is busy", claimsLapseAmidOthers},
 		{"a late claimer's outcome is refused", claimsLate},
 		{"a claim is extended while a publisher takes its time", claimsExtended},
 		{"events are handed over at once, up to Concurrency", claimsConcurrent},
@@ -70,6 +71,29 @@ func claimsLapse(t *env) {
 		}
 		if m.Attempt != 1 {
 			t.Errorf("event %s: attempt %d, want 1: its claim lapsed with others", m.ID, m.Attempt)
+		}
+	}
+}
+
+// What lapsed goes alone, and so after what is in hand: until then a relay must not go past it.
+func claimsLapseAmidOthers(t *env) {
+	const n = 200
+	ids := t.write(events("e", n)...)
+	first := t.number(`SELECT MIN(seq) FROM {events}`)
+	t.exec(`UPDATE {events} SET created_ms = 1000 + seq, due_ms = 1000 + seq`)
+	t.exec(`UPDATE {events} SET claimed_by = ?, claim_token = 1, attempts = 1, total_attempts = 1 WHERE seq >= ? AND seq < ?`, "gone/1", first+5, first+8)
+	p := &receiver{answer: func(context.Context, relay.Message) error {
+		time.Sleep(time.Millisecond) // longer than a turn, so that there always is something in hand
+		return nil
+	}}
+	opts := quick(relay.OrderNone)
+	opts.Batch, opts.Concurrency = 4, 2
+	t.drain(t.otherRelay(p, opts))
+	got := p.ids()
+	sameIDs(t, "handed over", got, ids)
+	for i, m := range p.messages() {
+		if m.Token > 1 && i > n/2 {
+			t.Errorf("event %s, whose claim lapsed, was handed over after %d others: the others were %q", m.ID, i, got[:i])
 		}
 	}
 }

@@ -123,7 +123,11 @@ func (m *keyModel) begin() bool {
 	}
 	list, ids := m.newEvents(1+m.rng.IntN(2), false)
 	w := &openWrite{tx: m.t.begin(m.t.another()), ids: ids}
-	if _, err := m.t.o.Write(m.t.ctx(), w.tx, list...); err != nil {
+	err := m.unblocked(func() error {
+		_, err := m.t.o.Write(m.t.ctx(), w.tx, list...)
+		return err
+	})
+	if err != nil {
 		m.t.Fatalf("write: %v", err)
 	}
 	m.open = append(m.open, w)
@@ -236,7 +240,13 @@ func (m *keyModel) overtake() bool {
 	m.mu.Unlock()
 	list, _ := m.newEvents(5, true) // so that there is something to hand over
 	m.free(&list[4])
-	m.t.write(list...)
+	err := m.unblocked(func() error {
+		_, err := m.t.tryWrite(m.t.o, list...)
+		return err
+	})
+	if err != nil {
+		m.t.Fatalf("write: %v", err)
+	}
 	var x *trapped
 	if m.waits++; !holdsWithin(time.Duration(m.waits)*200*time.Millisecond, func() bool {
 		select {
@@ -260,7 +270,7 @@ func (m *keyModel) overtake() bool {
 	defer close(x.open)
 	name := owners.PartitionName(partitionOf(x.msg))
 	var id string
-	err := m.t.db.QueryRowContext(m.t.ctx(), m.t.sql.SQL(`SELECT owner FROM {leases} WHERE name = ? AND token = ?`), name, x.msg.Token).Scan(&id)
+	err = m.t.db.QueryRowContext(m.t.ctx(), m.t.sql.SQL(`SELECT owner FROM {leases} WHERE name = ? AND token = ?`), name, x.msg.Token).Scan(&id)
 	if err != nil {
 		m.t.Errorf("event %s is handed over under token %d, which %s has not: %v", x.msg.ID, x.msg.Token, name, err)
 		return false

@@ -17,7 +17,7 @@ const (
 	// By (state, due_ms, seq), filter and order alike: with a sort, InnoDB would lock every candidate and a second
 	// claimer would see nothing. The clock is a scalar subquery, since PostgreSQL uses no index for a volatile function.
 	// Nothing is ordered here: while a relay has its hands full it reads on from where it has come to, past the index entries
-	// of what was deleted (see tail), and finds what has come before that a moment later.
+	// of what was deleted (see tail), and finds what has come before that within readOnFor.
 	claimable = `SELECT ` + eventColumns + `
 FROM {events}{use_due} WHERE state = 0 AND due_ms >= ? AND due_ms <= (SELECT {clock}) ORDER BY due_ms, seq LIMIT ?{lock_skip}`
 
@@ -52,15 +52,16 @@ type found struct {
 	paused []int64
 	more   bool // there may be more
 	cut    int  // see turn
+	due    dueTail
 }
 
 func (s *claimSource) findClaimable(ctx context.Context, tx dialect.Tx, room int) (*found, error) {
-	events, cut, err := s.readDue(ctx, tx, room)
+	events, cut, due, err := s.readDue(ctx, tx, room)
 	if err != nil {
 		return nil, err
 	}
 	r, paused := s.r, s.pauses
-	f := &found{more: cut > 0 || len(events) == room, cut: cut}
+	f := &found{more: cut > 0 || len(events) == room, cut: cut, due: due}
 	for _, e := range events {
 		e.scope = e.msg.ID
 		e.msg.Token++ // as the claim will count it
@@ -80,29 +81,37 @@ func (s *claimSource) findClaimable(ctx context.Context, tx dialect.Tx, room int
 	return f, nil
 }
 
-// readDue reads up to room events that are due: from where the last look has come to, or from the beginning if that are not enough, or it is
-// long ago that it was done.
-func (s *claimSource) readDue(ctx context.Context, tx dialect.Tx, room int) (events []*event, cut int, err error) {
-	from := s.dueFrom
-	if s.r.now().Mono-s.lookedAt > readOnFor {
-		from = math.MinInt64
+// dueTail is where in the order of what is due a session's looks have come to.
+type dueTail struct {
+	from   int64         // ms; math.MinInt64: to the end
+	looked time.Duration // from the beginning, by r.now().Mono
+}
+
+var noDueTail = dueTail{from: math.MinInt64}
+
+// readDue reads up to room events that are due: from where the last look has come to, or from the beginning, where that is
+// not enough or was not done for long.
+func (s *claimSource) readDue(ctx context.Context, tx dialect.Tx, room int) (events []*event, cut int, now dueTail, err error) {
+	now = s.due
+	if s.r.now().Mono-now.looked > readOnFor {
+		now.from = math.MinInt64
 	}
 	for {
-		events, cut, err = s.r.readEvents(ctx, tx, s.r.sql.SQL(claimable), []any{from, int64(room)})
-		if err != nil {
-			return nil, 0, err
+		fromStart := now.from == math.MinInt64
+		if fromStart {
+			now.looked = s.r.now().Mono
 		}
-		if from == math.MinInt64 {
-			s.lookedAt = s.r.now().Mono
+		events, cut, err = s.r.readEvents(ctx, tx, s.r.sql.SQL(claimable), []any{now.from, int64(room)})
+		switch {
+		case err != nil:
+			return nil, 0, noDueTail, err
+		case cut > 0 || len(events) == room:
+			now.from = events[len(events)-1].dueSince()
+			return events, cut, now, nil
+		case fromStart:
+			return events, cut, now, nil
 		}
-		if full := cut > 0 || len(events) == room; full {
-			s.dueFrom = events[len(events)-1].dueAfter()
-			return events, cut, nil
-		}
-		if s.dueFrom = math.MinInt64; from == math.MinInt64 {
-			return events, cut, nil
-		}
-		from = math.MinInt64
+		now.from = math.MinInt64
 	}
 }
 
@@ -131,7 +140,9 @@ func (s *claimSource) claim(ctx context.Context, tx dialect.Tx, c *claim, t *tur
 		}
 	}
 	byThemselves := len(f.lapsed) > 0 || r.single && len(f.fresh) > 0
-	t.alone = byThemselves
+	if t.alone, t.due = byThemselves, f.due; byThemselves {
+		t.due = noDueTail // what is not taken now is taken next
+	}
 	switch {
 	case byThemselves && t.empty && len(f.lapsed) > 0:
 		t.more = true

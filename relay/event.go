@@ -83,8 +83,8 @@ func (r *eventRow) scan(rows *sql.Rows) (e *event, plain bool, err error) {
 	return e, r.mark >= 0, nil
 }
 
-// dueAfter is a time that the event is due at, or after.
-func (e *event) dueAfter() int64 {
+// dueSince is when the event was due, as far as is known: a plain one is due when it was written, but where plain SQL says otherwise.
+func (e *event) dueSince() int64 {
 	if e.due != 0 {
 		return e.due
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"time"
 
 	"github.com/sqloutbox/sqloutbox/dialect"
@@ -18,7 +17,7 @@ func (r *Relay) none(ctx context.Context, s *session, m mode) (int, error) {
 		return 0, err
 	}
 	n, err := r.untilOver(ctx, s, m, func() (pass, error) {
-		return r.roll(ctx, s, &claimSource{session: s, dueFrom: math.MinInt64}, r.opts.Concurrency, m)
+		return r.roll(ctx, s, &claimSource{session: s, due: noDueTail}, r.opts.Concurrency, m)
 	})
 	if err == nil && r.stuck.any() != nil {
 		err = ErrStuck
@@ -29,9 +28,8 @@ func (r *Relay) none(ctx context.Context, s *session, m mode) (int, error) {
 // claimSource is the outbox as one of many claimers works on it.
 type claimSource struct {
 	*session
-	unknown  bool          // the last try's commit has an unknown outcome
-	dueFrom  int64         // where the last look has come to, in ms; math.MinInt64: to the end
-	lookedAt time.Duration // from the beginning, by r.now().Mono
+	unknown bool // the last try's commit has an unknown outcome
+	due     dueTail
 }
 
 // turn records outcomes and claims what is due, in one transaction.
@@ -45,11 +43,13 @@ func (s *claimSource) turn(ctx context.Context, t *turn) error {
 		return err
 	})
 	if err != nil {
+		s.due = noDueTail
 		if !s.unknown {
 			s.r.refuse(countLate(t.ended))
 		}
 		return err
 	}
+	s.due = t.due
 	s.r.refuse(refused)
 	if err := s.lookAround(ctx, t); err != nil {
 		s.r.log.Warn("look for work failed", "error", err)
@@ -77,7 +77,7 @@ func (s *claimSource) tryTurn(ctx context.Context, t *turn, id string) (refused 
 			return err
 		}
 		c = &claim{id: id}
-		t.batch, t.buried, t.more, t.alone, t.cut, t.wait = nil, nil, false, false, 0, never
+		t.batch, t.buried, t.more, t.alone, t.cut, t.wait, t.due = nil, nil, false, false, 0, never, s.due
 		if t.room == 0 || s.pauses.all() {
 			return nil
 		}

@@ -47,21 +47,21 @@ func plannedStatements(rows int64, byRow bool) []planned {
 		{name: "lookPending beside ranges", text: lookPending, aside: inHand, args: []any{limit}, indexes: pending},
 		{name: "lookPending beside a list", text: lookPending, aside: scattered, args: []any{limit}, indexes: pending},
 		// Nothing is pending below the first: MySQL finds that out while it plans.
-		{name: "readOn", text: tailText(readOn, byRow, false), args: []any{late, int64(1), limit}, indexes: pending},
-		{name: "readOn where there is more", text: tailText(readOn, byRow, false), args: []any{late, late - 100, limit}, indexes: pending},
+		{name: "lookBehind", text: tailText(lookBehind, byRow, false), args: []any{late, int64(1), limit}, indexes: pending},
+		{name: "lookBehind with something below", text: tailText(lookBehind, byRow, false), args: []any{late, late - 100, limit}, indexes: pending},
 		{
-			name: "readOn of partitions", text: tailText(readOn, byRow, true), indexes: pending,
+			name: "lookBehind in partitions", text: tailText(lookBehind, byRow, true), indexes: pending,
 			args: slices.Concat([]any{late}, all, []any{int64(1)}, all, []any{limit}),
 		},
 		{
-			name: "readOnAndLate", text: tailText(readOnAndLate, byRow, false), list: 4, indexes: []string{plans.Pending, plans.Key},
-			args: slices.Concat(gaps, []any{int64(1)}, []any{late, int64(1), limit}),
+			name: "lookBehindAndBetween", text: tailText(lookBehindAndBetween, byRow, false), list: 4, indexes: []string{plans.Pending, plans.Key},
+			args: slices.Concat(gaps, []any{late, limit, int64(1)}),
 		},
 		{
-			name: "readOnAndLate of partitions", text: tailText(readOnAndLate, byRow, true), list: 4, indexes: []string{plans.Pending, plans.Key},
-			args: slices.Concat(gaps, all, []any{int64(1)}, all, []any{late}, all, []any{int64(1)}, all, []any{limit}),
+			name: "lookBehindAndBetween in partitions", text: tailText(lookBehindAndBetween, byRow, true), list: 4, indexes: []string{plans.Pending, plans.Key},
+			args: slices.Concat(gaps, all, []any{late}, all, []any{limit, int64(1)}, all),
 		},
-		{name: "elsewhere", text: tailText(elsewhere, byRow, true), args: slices.Concat([]any{int64(1)}, all), indexes: pending},
+		{name: "lookBelow", text: tailText(lookBelow, byRow, true), args: slices.Concat([]any{int64(1)}, all), indexes: pending},
 		{name: "lookKeys", text: lookKeys, list: 2, args: slices.Concat(partitions, []any{limit}), indexes: pending},
 		{name: "lookKeysFromTo", text: lookKeysFromTo, before: 2, aside: inHand, args: []any{int64(-1), mountain, limit}, indexes: pending},
 		{

@@ -14,8 +14,8 @@ import (
 )
 
 // readTotal reads the next events in the order of the whole outbox into t: what stands before the first that must wait,
-// and how long that one has to, if it is at the head. It reads from the beginning of what is pending but for what is in
-// hand, so that what committed late or was requeued is overtaken by nothing else. t.more means that there was no room for
+// and how long that one has to, if it is at the head. It reads all that is pending but for what is in hand, or reads on, so
+// that what committed late or was requeued is overtaken by nothing else. t.more means that there was no room for
 // all.
 func (s totalSource) readTotal(ctx context.Context, tx dialect.Tx, t *turn, inHand []int64) (wrote bool, err error) {
 	r := s.r

@@ -19,8 +19,9 @@ type turn struct {
 	more   bool          // another turn may find more at once
 	alone  bool          // take nothing more before the hand is empty
 	cut    int           // so many were enough by their bytes; 0: all that there was room for was read
-	tail   tail          // that it leaves
+	tail   tail          // that it leaves in the ordered relays
 	looked time.Duration // when it has looked from the beginning, by r.now().Mono
+	due    dueTail       // that it leaves in OrderNone
 	wait   time.Duration // nothing taken: until something is due
 }
 

@@ -35,7 +35,7 @@ func TestStatementsAreHeldInGoldenFiles(t *testing.T) {
 		"setPartition": setPartition, "waitAside": waitAside, "waitStuck": waitStuck,
 		"dueWaiting": dueWaiting, "retry": retry, "probeKeys": probeKeys, "heldPage": heldPage, "deadPage": deadPage, "asidePage": asidePage,
 		"firstPending": firstPending,
-		"readOn":       tailText(readOn, false, true), "readOnByRow": tailText(readOn, true, true), "readOnAndLate": tailText(readOnAndLate, false, true), "elsewhere": tailText(elsewhere, false, true),
+		"lookBehind":   tailText(lookBehind, false, true), "lookBehindByRow": tailText(lookBehind, true, true), "lookBehindAndBetween": tailText(lookBehindAndBetween, false, true), "lookBelow": tailText(lookBelow, false, true),
 		"lookAtKeys": lookAtKeys, "lookPast": strings.Replace(lookPast, "{beside}", "?, ?", 1),
 		"unplaced": unplaced, "misfits": misfits, "lockMisfits": lockMisfits,
 		"insertPartitions": rows(insertPartitions, partitionRow), "freePartitions": freePartitions, "takePartitions": takePartitions,

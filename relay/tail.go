@@ -19,31 +19,32 @@ import (
 // and nothing that commits late, or is put back, is overtaken.
 const (
 	// By (state, seq, partition_no), from a place in it.
-	readOn = `SELECT ` + eventColumns + `
-FROM {events}{use_pending} WHERE {above}{partitions} AND {below} IS NULL ORDER BY state, seq LIMIT ?`
+	lookBehind = `SELECT ` + eventColumns + `
+FROM {events}{use_pending} WHERE {above}{partitions} AND {pending_below} IS NULL ORDER BY state, seq LIMIT ?`
 	// And by primary key: "+ 0" leaves PostgreSQL no other way.
-	readOnAndLate = `SELECT * FROM (SELECT ` + eventColumns + `
-FROM {events}{use_key} WHERE seq IN ({list}) AND state + 0 = 0{plain_partitions} AND {below} IS NULL) late UNION ALL
-SELECT * FROM (` + readOn + `) next`
+	lookBehindAndBetween = `SELECT * FROM (SELECT ` + eventColumns + `
+FROM {events}{use_key} WHERE seq IN ({list}) AND state + 0 = 0{plain_partitions} UNION ALL
+SELECT * FROM (SELECT ` + eventColumns + `
+FROM {events}{use_pending} WHERE {above}{partitions} ORDER BY state, seq LIMIT ?) behind) found WHERE {pending_below} IS NULL`
 	// Where nothing was read: whether it was for what is pending below.
-	elsewhere = `SELECT COALESCE({below}, 0)`
+	lookBelow = `SELECT CASE WHEN {pending_below} IS NULL THEN 0 ELSE 1 END`
 
 	// By the same index, down from a place in it: up to a place, MariaDB goes on past it while it meets nothing but what is deleted.
-	pendingBelow = `(SELECT seq FROM {events}{use_pending} WHERE {under}{partitions} ORDER BY state DESC, seq DESC LIMIT 1)`
+	pendingBelow = `(SELECT seq FROM {events}{use_pending} WHERE {below}{partitions} ORDER BY state DESC, seq DESC LIMIT 1)`
 
-	above, under      = `state = 0 AND seq > ?`, `state = 0 AND seq < ?`
+	above, below      = `state = 0 AND seq > ?`, `state = 0 AND seq < ?`
 	ofPartitions      = ` AND partition_no >= ? AND partition_no <= ?`
 	ofPlainPartitions = ` AND partition_no + 0 >= ? AND partition_no + 0 <= ?`
-	// For PostgreSQL. With "state = 0" it leaves the state out of the order (see lookPending), and may take the primary key. Of two
-	// columns that are compared it finds the place in the index to begin at, but not one to end at.
-	aboveRow, underRow = `state <= 0 AND (state, seq) > (0, ?)`, `state <= 0 AND (state, seq) < (0, ?)`
+	// For PostgreSQL. With "state = 0" it leaves the state out of the order (see lookPending), and may take the primary key.
+	// Of two columns that are compared it finds the place in the index to begin at, but not one to end at.
+	aboveRow, belowRow = `state <= 0 AND (state, seq) > (0, ?)`, `state <= 0 AND (state, seq) < (0, ?)`
 )
 
 const (
 	// maxGaps is with how many gaps a relay reads on. Each costs a look by number. What other relays own is a gap, too.
 	maxGaps = 128
-	// readOnFor is how long a relay reads on before it looks from the beginning all the same: an event that was published
-	// may be put back, for a handler that is new.
+	// readOnFor is how long a relay reads on before it looks from the beginning all the same: nothing makes pending again what is
+	// published, but a hand that writes SQL.
 	readOnFor = time.Second
 )
 
@@ -63,7 +64,7 @@ func (t tail) with(seqs []int64) tail {
 		switch {
 		case t.last == 0:
 			t.first, t.last = seq, seq
-		case seq-t.last-1 > maxGaps:
+		case seq > t.last && uint64(seq-t.last) > maxGaps+1: // of an int64 and a lower one that is the distance, whatever the signs
 			return tail{}
 		case seq > t.last:
 			for gap := t.last + 1; gap < seq; gap++ {
@@ -101,58 +102,61 @@ func (t tail) bounded() tail {
 
 // tailText is a statement about a tail with or without partitions. byRow is for PostgreSQL.
 func tailText(statement string, byRow, partitions bool) string {
-	above, under, of, ofPlain := above, under, "", ""
+	up, down, of, ofPlain := above, below, "", ""
 	if byRow {
-		above, under = aboveRow, underRow
+		up, down = aboveRow, belowRow
 	}
 	if partitions {
 		of, ofPlain = ofPartitions, ofPlainPartitions
 	}
-	statement = strings.ReplaceAll(statement, "{below}", pendingBelow)
-	return strings.NewReplacer("{above}", above, "{under}", under, "{partitions}", of, "{plain_partitions}", ofPlain).Replace(statement)
+	statement = strings.ReplaceAll(statement, "{pending_below}", pendingBelow)
+	return strings.NewReplacer("{above}", up, "{below}", down, "{partitions}", of, "{plain_partitions}", ofPlain).Replace(statement)
 }
 
-// readOn is the statement that reads up to room events, and those in the gaps.
-func (t tail) readOn(r *Relay, room int) (text string, args []any) {
-	text = tailText(readOn, r.filtersRows, len(t.partitions) > 0)
-	args = slices.Concat([]any{t.last}, t.partitions, []any{t.first}, t.partitions, []any{int64(room)})
+// look is the statement that reads up to room events behind the tail, and those in its gaps.
+func (t tail) look(r *Relay, room int) (text string, args []any) {
+	behind := slices.Concat([]any{t.last}, t.partitions)
+	none := slices.Concat([]any{t.first}, t.partitions)
+	limit := []any{int64(room)}
 	if len(t.gaps) == 0 {
-		return r.sql.SQL(text), args
+		return r.sql.SQL(tailText(lookBehind, r.filtersRows, len(t.partitions) > 0)), slices.Concat(behind, none, limit)
 	}
-	text = tailText(readOnAndLate, r.filtersRows, len(t.partitions) > 0)
 	gaps := sqltext.FilledUp(t.gaps)
-	return r.sql.List(text, len(gaps)), slices.Concat(gaps, t.partitions, []any{t.first}, t.partitions, args)
+	text = r.sql.List(tailText(lookBehindAndBetween, r.filtersRows, len(t.partitions) > 0), len(gaps))
+	return text, slices.Concat(gaps, t.partitions, behind, limit, none)
 }
 
-// elsewhere is the statement that answers the seq of what is pending below, or 0.
-func (t tail) elsewhere(r *Relay) (text string, args []any) {
-	text = tailText(elsewhere, r.filtersRows, len(t.partitions) > 0)
+// lookBelow is the statement that asks whether anything is pending below the tail.
+func (t tail) lookBelow(r *Relay) (text string, args []any) {
+	text = tailText(lookBelow, r.filtersRows, len(t.partitions) > 0)
 	return r.sql.SQL(text), slices.Concat([]any{t.first}, t.partitions)
 }
 
-// readOn reads up to room events besides those in hand. done is false where it must be looked from the beginning: the turn's tail is not known, the
-// last such look is long ago, or something is pending below.
+// mayReadOn is false where what is published is put back for a handler that is new.
+func (r *Relay) mayReadOn() bool { return r.handlers == nil || r.opts.Retention == 0 && !r.feeds() }
+
+// readOn reads up to room events besides those in hand. done is false where it must be looked from the beginning: the turn's
+// tail is not known, the last such look is long ago, or something is pending below.
 func (s *session) readOn(ctx context.Context, tx dialect.Tx, t *turn, inHand []int64, room int) (events []*event, cut int, done bool, err error) {
 	isBelow := func(seq int64) bool { return seq < t.tail.first }
-	if t.tail.last == 0 || s.r.now().Mono-t.tail.looked > readOnFor || slices.ContainsFunc(inHand, isBelow) {
+	if t.tail.last == 0 || s.r.now().Mono-t.tail.looked > readOnFor || slices.ContainsFunc(inHand, isBelow) || !s.r.mayReadOn() {
 		return nil, 0, false, nil
 	}
-	text, args := t.tail.readOn(s.r, room)
+	text, args := t.tail.look(s.r, room)
 	events, cut, err = s.r.readEvents(ctx, tx, text, args)
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, 0, false, err
-	}
-	bySeq := func(a, b *event) int { return cmp.Compare(a.msg.Seq, b.msg.Seq) }
-	if inOrder := slices.IsSortedFunc(events, bySeq); len(events) > 0 && (inOrder || cut == 0) {
-		slices.SortFunc(events, bySeq)
-		return events[:min(len(events), room)], cut, true, nil
-	} else if len(events) > 0 { // the engine gave what is behind first, and more than there is room for
+	case cut > 0 && len(t.tail.gaps) > 0: // what was not read may be what is in the gaps
 		return nil, 0, false, nil
+	case len(events) > 0:
+		slices.SortFunc(events, func(a, b *event) int { return cmp.Compare(a.msg.Seq, b.msg.Seq) })
+		return events[:min(len(events), room)], cut, true, nil
 	}
-	var seq int64
-	text, args = t.tail.elsewhere(s.r)
-	err = rows.One(ctx, tx, text, args, &seq)
-	return nil, 0, seq == 0, err
+	var isPending int64
+	text, args = t.tail.lookBelow(s.r)
+	err = rows.One(ctx, tx, text, args, &isPending)
+	return nil, 0, isPending == 0, err
 }
 
 // beginTail is called once a turn has recorded what has ended.

@@ -2,6 +2,7 @@ package relay
 
 import (
 	"database/sql"
+	"math"
 	"regexp"
 	"slices"
 	"strconv"
@@ -39,7 +40,8 @@ func TestATailIsWhatWasTaken(t *testing.T) {
 		{"as many gaps as may be", tail{first: 1, last: 1}.with([]int64{2 + maxGaps}), tail{first: 1, last: 2 + maxGaps, gaps: upTo(2, 1+maxGaps)}},
 		{"too many at once", tail{first: 1, last: 1}.with([]int64{3 + maxGaps}), tail{}},
 		{"too many with those before", known.with([]int64{20 + maxGaps}), tail{}},
-		{"a number so high that the gap is none", tail{first: 1, last: 1}.with([]int64{1<<63 - 1}), tail{}},
+		{"a number so high that there are too many", tail{first: 1, last: 1}.with([]int64{math.MaxInt64}), tail{}},
+		{"a number so high that their number is none", tail{first: math.MinInt64, last: math.MinInt64}.with([]int64{math.MaxInt64}), tail{}},
 		{"published", known.without(ended(published, 11, 13)), known},
 		{"failed", known.without(ended(failed, 13)), tail{first: 10, last: 20, gaps: []int64{12, 13, 15}}},
 		{"put back", known.without(ended(untouched, 20, 10)), tail{first: 10, last: 20, gaps: []int64{10, 12, 15, 20}}},
@@ -102,11 +104,11 @@ func TestReadingOnPassesByWhatIsDeleted(t *testing.T) {
 		{first: 1, last: gone, gaps: []int64{10, 1000, gone - 1}},
 		{first: 1, last: gone, gaps: []int64{10, 1000, gone - 1}, partitions: []any{int64(-1), mountain}},
 	} {
-		text, args := known.readOn(r, 100)
+		text, args := known.look(r, 100)
 		if k := pages(text, args...); k > 200 {
 			t.Errorf("%d pages were read for 100 events behind %v", k, known)
 		}
-		text, args = known.elsewhere(r)
+		text, args = known.lookBelow(r)
 		if k := pages(text, args...); k > 40 {
 			t.Errorf("%d pages were read to find nothing beside %v", k, known)
 		}

@@ -25,8 +25,8 @@ func TestABatchCostsSoManyStatements(t *testing.T) {
 		relay.OrderNone:   {"settle, look, claim"},
 	}
 	atTheEnd := map[relay.Order][]string{ // once nothing is left: is there anything before the place that was read from?
-		relay.OrderTotal:  {"settle, look, elsewhere, fence"},
-		relay.OrderPerKey: {"settle, look, elsewhere, fence"},
+		relay.OrderTotal:  {"settle, look, below, fence"},
+		relay.OrderPerKey: {"settle, look, below, fence"},
 		relay.OrderNone:   {"settle, look, look, claim", "settle, look, look", "settle, look"},
 	}
 	begin := map[string]string{
@@ -144,7 +144,7 @@ func kindOf(query string) string {
 	kinds := []struct{ prefix, kind string }{
 		{"BEGIN", "begin"}, {"START TRANSACTION", "begin"}, {"SET ", "set"}, {"COMMIT", "commit"}, {"ROLLBACK", "rollback"},
 		{"DELETE FROM outbox_events", "settle"}, {"SELECT seq, id, topic", "look"}, {"UPDATE outbox_relays", "fence"},
-		{"UPDATE outbox_events", "claim"}, {"SELECT COALESCE(", "elsewhere"}, {"DELETE outbox_events FROM", "settle"},
+		{"UPDATE outbox_events", "claim"}, {"SELECT CASE WHEN (SELECT seq", "below"}, {"DELETE outbox_events FROM", "settle"},
 	}
 	for _, k := range kinds {
 		if strings.HasPrefix(query, k.prefix) {

@@ -44,15 +44,19 @@ func (f *Table) Fault(plan string, indexes ...string) string {
 			return "nothing is read by " + index
 		}
 	}
+	steps := len(events)
 	events = slices.DeleteFunc(events, func(line string) bool { return f.goesBy(line, f.SQL.Table(Key)) })
+	if f.engine == "postgres" && strings.Count(plan, "Index Cond: (seq = ANY (") < steps-len(events) {
+		return "the primary key is walked"
+	}
 	if f.engine == "postgres" && strings.Count(plan, "Index Cond: (state ")+strings.Count(plan, "Index Cond: ((state ") < len(events) {
 		return "an index is read without its state" // a step's condition stands in the line below it
 	}
 	return ""
 }
 
-// FaultOfLook is the same for a statement that must stop at its limit, or at the first that it finds, where it does not go by keys. In PostgreSQL, MIN
-// over an index reads one entry or, if one row is all that statistics expect, as many as there are.
+// FaultOfLook is the same for a statement that must stop at its limit, or at the first that it finds, where it does not go
+// by keys. In PostgreSQL, MIN over an index reads one entry or, if one row is all that statistics expect, as many as there are.
 func (f *Table) FaultOfLook(plan string, indexes ...string) string {
 	if fault := f.Fault(plan, indexes...); fault != "" || f.engine != "postgres" {
 		return fault
@@ -67,7 +71,8 @@ func (f *Table) FaultOfLook(plan string, indexes ...string) string {
 		for len(depths) > 0 && depths[len(depths)-1] >= depth {
 			above, depths = above[:len(above)-1], depths[:len(depths)-1]
 		}
-		if strings.Contains(line, reads[f.engine]) && !f.goesBy(line, f.SQL.Table(Key)) && !slices.ContainsFunc(above, func(s string) bool { return strings.Contains(s, "Limit ") }) {
+		stops := f.goesBy(line, f.SQL.Table(Key)) || slices.ContainsFunc(above, func(s string) bool { return strings.Contains(s, "Limit ") })
+		if strings.Contains(line, reads[f.engine]) && !stops {
 			return "is read to its end: " + strings.TrimSpace(line)
 		}
 		above, depths = append(above, line), append(depths, depth)

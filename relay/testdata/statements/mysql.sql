@@ -110,9 +110,6 @@ SELECT seq FROM outbox_events FORCE INDEX (outbox_events_due) WHERE state = 3 AN
 -- dueWaiting
 SELECT seq FROM outbox_events FORCE INDEX (outbox_events_due) WHERE state = 5 AND due_ms <= ? ORDER BY due_ms, seq LIMIT ? FOR UPDATE SKIP LOCKED;
 
--- elsewhere
-SELECT COALESCE((SELECT seq FROM outbox_events FORCE INDEX (outbox_events_pending) WHERE state = 0 AND seq < ? AND partition_no >= ? AND partition_no <= ? ORDER BY state DESC, seq DESC LIMIT 1), 0);
-
 -- endDelivery
 UPDATE outbox_deliveries FORCE INDEX (PRIMARY) SET state = 1, attempts = ?, last_error = '', due_ms = 0, settled_ms = (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000)
 WHERE seq = ? AND handler = ? AND state = 5;
@@ -260,6 +257,31 @@ SELECT in_hand FROM outbox_relays WHERE id = ? FOR UPDATE;
 SELECT seq, event_key, created_ms, due_ms, attempts, (SELECT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000)) FROM outbox_events FORCE INDEX (outbox_events_pending)
 WHERE state <= 0 AND seq > ? AND partition_no IN (?, ?) ORDER BY state, seq LIMIT ?;
 
+-- lookBehind
+SELECT seq, id, topic, event_key, partition_no, headers, payload, created_ms,
+       CASE WHEN due_ms <= (SELECT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000)) AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
+                 AND claimed_by = '' THEN (SELECT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000)) ELSE -(SELECT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000)) END
+FROM outbox_events FORCE INDEX (outbox_events_pending) WHERE state = 0 AND seq > ? AND partition_no >= ? AND partition_no <= ? AND (SELECT seq FROM outbox_events FORCE INDEX (outbox_events_pending) WHERE state = 0 AND seq < ? AND partition_no >= ? AND partition_no <= ? ORDER BY state DESC, seq DESC LIMIT 1) IS NULL ORDER BY state, seq LIMIT ?;
+
+-- lookBehindAndBetween
+SELECT * FROM (SELECT seq, id, topic, event_key, partition_no, headers, payload, created_ms,
+       CASE WHEN due_ms <= (SELECT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000)) AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
+                 AND claimed_by = '' THEN (SELECT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000)) ELSE -(SELECT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000)) END
+FROM outbox_events FORCE INDEX (PRIMARY) WHERE seq IN (?, ?) AND state + 0 = 0 AND partition_no + 0 >= ? AND partition_no + 0 <= ? UNION ALL
+SELECT * FROM (SELECT seq, id, topic, event_key, partition_no, headers, payload, created_ms,
+       CASE WHEN due_ms <= (SELECT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000)) AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
+                 AND claimed_by = '' THEN (SELECT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000)) ELSE -(SELECT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000)) END
+FROM outbox_events FORCE INDEX (outbox_events_pending) WHERE state = 0 AND seq > ? AND partition_no >= ? AND partition_no <= ? ORDER BY state, seq LIMIT ?) behind) found WHERE (SELECT seq FROM outbox_events FORCE INDEX (outbox_events_pending) WHERE state = 0 AND seq < ? AND partition_no >= ? AND partition_no <= ? ORDER BY state DESC, seq DESC LIMIT 1) IS NULL;
+
+-- lookBehindByRow
+SELECT seq, id, topic, event_key, partition_no, headers, payload, created_ms,
+       CASE WHEN due_ms <= (SELECT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000)) AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
+                 AND claimed_by = '' THEN (SELECT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000)) ELSE -(SELECT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000)) END
+FROM outbox_events FORCE INDEX (outbox_events_pending) WHERE state <= 0 AND (state, seq) > (0, ?) AND partition_no >= ? AND partition_no <= ? AND (SELECT seq FROM outbox_events FORCE INDEX (outbox_events_pending) WHERE state <= 0 AND (state, seq) < (0, ?) AND partition_no >= ? AND partition_no <= ? ORDER BY state DESC, seq DESC LIMIT 1) IS NULL ORDER BY state, seq LIMIT ?;
+
+-- lookBelow
+SELECT CASE WHEN (SELECT seq FROM outbox_events FORCE INDEX (outbox_events_pending) WHERE state = 0 AND seq < ? AND partition_no >= ? AND partition_no <= ? ORDER BY state DESC, seq DESC LIMIT 1) IS NULL THEN 0 ELSE 1 END;
+
 -- lookKeys
 SELECT seq, id, topic, event_key, partition_no, headers, payload, created_ms,
        CASE WHEN due_ms <= (SELECT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000)) AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
@@ -406,28 +428,6 @@ FROM outbox_events WHERE seq = ? AND state NOT IN (1, 2);
 
 -- readNames
 SELECT name, former_name FROM outbox_handlers ORDER BY since_ms, name;
-
--- readOn
-SELECT seq, id, topic, event_key, partition_no, headers, payload, created_ms,
-       CASE WHEN due_ms <= (SELECT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000)) AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
-                 AND claimed_by = '' THEN (SELECT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000)) ELSE -(SELECT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000)) END
-FROM outbox_events FORCE INDEX (outbox_events_pending) WHERE state = 0 AND seq > ? AND partition_no >= ? AND partition_no <= ? AND (SELECT seq FROM outbox_events FORCE INDEX (outbox_events_pending) WHERE state = 0 AND seq < ? AND partition_no >= ? AND partition_no <= ? ORDER BY state DESC, seq DESC LIMIT 1) IS NULL ORDER BY state, seq LIMIT ?;
-
--- readOnAndLate
-SELECT * FROM (SELECT seq, id, topic, event_key, partition_no, headers, payload, created_ms,
-       CASE WHEN due_ms <= (SELECT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000)) AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
-                 AND claimed_by = '' THEN (SELECT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000)) ELSE -(SELECT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000)) END
-FROM outbox_events FORCE INDEX (PRIMARY) WHERE seq IN (?, ?) AND state + 0 = 0 AND partition_no + 0 >= ? AND partition_no + 0 <= ? AND (SELECT seq FROM outbox_events FORCE INDEX (outbox_events_pending) WHERE state = 0 AND seq < ? AND partition_no >= ? AND partition_no <= ? ORDER BY state DESC, seq DESC LIMIT 1) IS NULL) late UNION ALL
-SELECT * FROM (SELECT seq, id, topic, event_key, partition_no, headers, payload, created_ms,
-       CASE WHEN due_ms <= (SELECT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000)) AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
-                 AND claimed_by = '' THEN (SELECT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000)) ELSE -(SELECT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000)) END
-FROM outbox_events FORCE INDEX (outbox_events_pending) WHERE state = 0 AND seq > ? AND partition_no >= ? AND partition_no <= ? AND (SELECT seq FROM outbox_events FORCE INDEX (outbox_events_pending) WHERE state = 0 AND seq < ? AND partition_no >= ? AND partition_no <= ? ORDER BY state DESC, seq DESC LIMIT 1) IS NULL ORDER BY state, seq LIMIT ?) next;
-
--- readOnByRow
-SELECT seq, id, topic, event_key, partition_no, headers, payload, created_ms,
-       CASE WHEN due_ms <= (SELECT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000)) AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
-                 AND claimed_by = '' THEN (SELECT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000)) ELSE -(SELECT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000)) END
-FROM outbox_events FORCE INDEX (outbox_events_pending) WHERE state <= 0 AND (state, seq) > (0, ?) AND partition_no >= ? AND partition_no <= ? AND (SELECT seq FROM outbox_events FORCE INDEX (outbox_events_pending) WHERE state <= 0 AND (state, seq) < (0, ?) AND partition_no >= ? AND partition_no <= ? ORDER BY state DESC, seq DESC LIMIT 1) IS NULL ORDER BY state, seq LIMIT ?;
 
 -- readPauses
 SELECT topic FROM outbox_pauses;

@@ -110,9 +110,6 @@ SELECT seq FROM outbox_events WHERE state = 3 AND due_ms <= $1 ORDER BY due_ms, 
 -- dueWaiting
 SELECT seq FROM outbox_events WHERE state = 5 AND due_ms <= $1 ORDER BY due_ms, seq LIMIT $2 FOR UPDATE SKIP LOCKED;
 
--- elsewhere
-SELECT COALESCE((SELECT seq FROM outbox_events WHERE state = 0 AND seq < $1 AND partition_no >= $2 AND partition_no <= $3 ORDER BY state DESC, seq DESC LIMIT 1), 0);
-
 -- endDelivery
 UPDATE outbox_deliveries SET state = 1, attempts = $1, last_error = '', due_ms = 0, settled_ms = ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT)
 WHERE seq = $2 AND handler = $3 AND state = 5;
@@ -260,6 +257,31 @@ SELECT in_hand FROM outbox_relays WHERE id = $1 FOR UPDATE;
 SELECT seq, event_key, created_ms, due_ms, attempts, (SELECT ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT)) FROM outbox_events
 WHERE state <= 0 AND seq > $1 AND partition_no IN ($2, $3) ORDER BY state, seq LIMIT $4;
 
+-- lookBehind
+SELECT seq, id, topic, event_key, partition_no, headers, payload, created_ms,
+       CASE WHEN due_ms <= (SELECT ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT)) AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
+                 AND claimed_by = '' THEN (SELECT ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT)) ELSE -(SELECT ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT)) END
+FROM outbox_events WHERE state = 0 AND seq > $1 AND partition_no >= $2 AND partition_no <= $3 AND (SELECT seq FROM outbox_events WHERE state = 0 AND seq < $4 AND partition_no >= $5 AND partition_no <= $6 ORDER BY state DESC, seq DESC LIMIT 1) IS NULL ORDER BY state, seq LIMIT $7;
+
+-- lookBehindAndBetween
+SELECT * FROM (SELECT seq, id, topic, event_key, partition_no, headers, payload, created_ms,
+       CASE WHEN due_ms <= (SELECT ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT)) AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
+                 AND claimed_by = '' THEN (SELECT ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT)) ELSE -(SELECT ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT)) END
+FROM outbox_events WHERE seq IN ($1, $2) AND state + 0 = 0 AND partition_no + 0 >= $3 AND partition_no + 0 <= $4 UNION ALL
+SELECT * FROM (SELECT seq, id, topic, event_key, partition_no, headers, payload, created_ms,
+       CASE WHEN due_ms <= (SELECT ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT)) AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
+                 AND claimed_by = '' THEN (SELECT ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT)) ELSE -(SELECT ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT)) END
+FROM outbox_events WHERE state = 0 AND seq > $5 AND partition_no >= $6 AND partition_no <= $7 ORDER BY state, seq LIMIT $8) behind) found WHERE (SELECT seq FROM outbox_events WHERE state = 0 AND seq < $9 AND partition_no >= $10 AND partition_no <= $11 ORDER BY state DESC, seq DESC LIMIT 1) IS NULL;
+
+-- lookBehindByRow
+SELECT seq, id, topic, event_key, partition_no, headers, payload, created_ms,
+       CASE WHEN due_ms <= (SELECT ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT)) AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
+                 AND claimed_by = '' THEN (SELECT ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT)) ELSE -(SELECT ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT)) END
+FROM outbox_events WHERE state <= 0 AND (state, seq) > (0, $1) AND partition_no >= $2 AND partition_no <= $3 AND (SELECT seq FROM outbox_events WHERE state <= 0 AND (state, seq) < (0, $4) AND partition_no >= $5 AND partition_no <= $6 ORDER BY state DESC, seq DESC LIMIT 1) IS NULL ORDER BY state, seq LIMIT $7;
+
+-- lookBelow
+SELECT CASE WHEN (SELECT seq FROM outbox_events WHERE state = 0 AND seq < $1 AND partition_no >= $2 AND partition_no <= $3 ORDER BY state DESC, seq DESC LIMIT 1) IS NULL THEN 0 ELSE 1 END;
+
 -- lookKeys
 SELECT seq, id, topic, event_key, partition_no, headers, payload, created_ms,
        CASE WHEN due_ms <= (SELECT ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT)) AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
@@ -406,28 +428,6 @@ FROM outbox_events WHERE seq = $1 AND state NOT IN (1, 2);
 
 -- readNames
 SELECT name, former_name FROM outbox_handlers ORDER BY since_ms, name;
-
--- readOn
-SELECT seq, id, topic, event_key, partition_no, headers, payload, created_ms,
-       CASE WHEN due_ms <= (SELECT ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT)) AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
-                 AND claimed_by = '' THEN (SELECT ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT)) ELSE -(SELECT ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT)) END
-FROM outbox_events WHERE state = 0 AND seq > $1 AND partition_no >= $2 AND partition_no <= $3 AND (SELECT seq FROM outbox_events WHERE state = 0 AND seq < $4 AND partition_no >= $5 AND partition_no <= $6 ORDER BY state DESC, seq DESC LIMIT 1) IS NULL ORDER BY state, seq LIMIT $7;
-
--- readOnAndLate
-SELECT * FROM (SELECT seq, id, topic, event_key, partition_no, headers, payload, created_ms,
-       CASE WHEN due_ms <= (SELECT ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT)) AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
-                 AND claimed_by = '' THEN (SELECT ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT)) ELSE -(SELECT ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT)) END
-FROM outbox_events WHERE seq IN ($1, $2) AND state + 0 = 0 AND partition_no + 0 >= $3 AND partition_no + 0 <= $4 AND (SELECT seq FROM outbox_events WHERE state = 0 AND seq < $5 AND partition_no >= $6 AND partition_no <= $7 ORDER BY state DESC, seq DESC LIMIT 1) IS NULL) late UNION ALL
-SELECT * FROM (SELECT seq, id, topic, event_key, partition_no, headers, payload, created_ms,
-       CASE WHEN due_ms <= (SELECT ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT)) AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
-                 AND claimed_by = '' THEN (SELECT ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT)) ELSE -(SELECT ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT)) END
-FROM outbox_events WHERE state = 0 AND seq > $8 AND partition_no >= $9 AND partition_no <= $10 AND (SELECT seq FROM outbox_events WHERE state = 0 AND seq < $11 AND partition_no >= $12 AND partition_no <= $13 ORDER BY state DESC, seq DESC LIMIT 1) IS NULL ORDER BY state, seq LIMIT $14) next;
-
--- readOnByRow
-SELECT seq, id, topic, event_key, partition_no, headers, payload, created_ms,
-       CASE WHEN due_ms <= (SELECT ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT)) AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
-                 AND claimed_by = '' THEN (SELECT ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT)) ELSE -(SELECT ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT)) END
-FROM outbox_events WHERE state <= 0 AND (state, seq) > (0, $1) AND partition_no >= $2 AND partition_no <= $3 AND (SELECT seq FROM outbox_events WHERE state <= 0 AND (state, seq) < (0, $4) AND partition_no >= $5 AND partition_no <= $6 ORDER BY state DESC, seq DESC LIMIT 1) IS NULL ORDER BY state, seq LIMIT $7;
 
 -- readPauses
 SELECT topic FROM outbox_pauses;
