@@ -1,5 +1,5 @@
-// Package ci_test is for copying: put this file and conformance.yml into your repository (the latter under
-// .github/workflows), and the suite runs against the databases that you use, with the driver versions of your go.mod.
+// Package ci_test is for copying: put this file into a new, empty directory of your repository and conformance.yml under
+// its .github/workflows, and the suite runs against the databases that you use, with the driver versions of your go.mod.
 package ci_test
 
 import (

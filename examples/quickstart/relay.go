@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"os"
 	"os/signal"
@@ -96,8 +98,12 @@ func (p *httpPublisher) Publish(ctx context.Context, m relay.Message) error {
 	req.Header.Set("X-Event-Attempt", fmt.Sprint(m.Attempt))
 	req.Header.Set("X-Relay", p.name)
 	res, err := http.DefaultClient.Do(req)
-	if err != nil {
+	var dial *net.OpError
+	switch {
+	case errors.As(err, &dial) && dial.Op == "dial":
 		return relay.Unavailable(err) // the receiver is down: wait for it, and blame no event
+	case err != nil:
+		return err // it may be the event's fault: a header that can't be sent, say
 	}
 	defer res.Body.Close()
 	body, _ := io.ReadAll(io.LimitReader(res.Body, 1024)) // read to the end, so that the connection is used again
