@@ -28,8 +28,9 @@ WHERE seq = ? AND claimed_by = ? AND state = 0`
 	claimedBack = `{update_events} SET claimed_by = '', due_ms = {clock} + ?, attempts = attempts - 1,
        total_attempts = total_attempts - 1
 WHERE seq IN ({list}) AND claimed_by = ? AND state = 0`
-	// Locked, so that a COMMIT that is still under way is waited for.
-	lockClaimed = `SELECT seq FROM {events}{use_key} WHERE seq IN ({list}) AND claimed_by = ? AND state = 0{lock}`
+	// Locked, so that a COMMIT that is still under way is waited for: whoever claims them by now, since PostgreSQL waits for no row that
+	// did not fit before.
+	lockPending = `SELECT seq, claimed_by FROM {events}{use_key} WHERE seq IN ({list}) AND state = 0{lock}`
 )
 
 // recordClaims records outcomes, claim by claim, and answers how many fitted no row.

@@ -82,6 +82,15 @@ func (h *hand) shed(limit time.Duration) {
 	}
 }
 
+// leavePlaces leaves the places of calls that were given up in an earlier hand and have not returned.
+func (h *hand) leavePlaces() {
+	h.most = h.places - (h.r.stuck.number() - h.given)
+	for i := len(h.ready); i > 0 && h.active < h.most; i-- {
+		h.active++
+		go h.work()
+	}
+}
+
 // isStuck reports whether nobody is left to make calls: as many as may be made at once do not return.
 func (h *hand) isStuck() bool {
 	h.mu.Lock()
@@ -96,14 +105,15 @@ func (h *hand) slowOnes() map[string]bool {
 	return maps.Clone(h.slow)
 }
 
-// giveUp gives up on calls that should have returned long ago: their events have failed, and are kept from being
-// handed out again here until they return. Their goroutines stay occupied.
-func (h *hand) giveUp(limit time.Duration) {
+// giveUp gives up on calls that should have returned long ago, or on all where the relay cut them off itself and its grace is
+// over: their events are kept from being handed out again here until they return. Their goroutines stay occupied.
+func (h *hand) giveUp(limit time.Duration, all bool) {
 	var given []*call
 	h.mu.Lock()
 	now := h.r.now().Mono
 	for c := range h.calls {
-		if now-c.since() < limit {
+		late := now-c.since() >= limit
+		if !late && !all {
 			continue
 		}
 		c.givenUp = true
@@ -115,11 +125,16 @@ func (h *hand) giveUp(limit time.Duration) {
 		h.r.stuck.add(c.events)
 		outs := make([]outcome, len(c.events))
 		for i, e := range c.events {
-			outs[i] = h.r.judge(h.ctx, e, fmt.Errorf("%w within %v", ErrStuck, limit), now-c.started)
+			if late {
+				outs[i] = h.r.judge(h.ctx, e, fmt.Errorf("%w within %v", ErrStuck, limit), now-c.started)
+			} else {
+				outs[i] = h.r.cutOff(now - c.started)
+			}
 		}
 		h.settle(c, outs)
 		given = append(given, c)
 	}
+	h.leavePlaces()
 	if h.given >= h.most { // in OrderTotal nothing may overtake what is stuck
 		h.halt()
 	}

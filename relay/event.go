@@ -53,9 +53,9 @@ func (e *event) wait() time.Duration {
 }
 
 // neverDelayed: it may seem not to be due all the same, where it committed after the reading statement's clock was
-// taken and before its snapshot was, as on MySQL.
+// taken and before its snapshot was, as on MySQL. So may one that was requeued then.
 func (e *event) neverDelayed() bool {
-	return e.msg.Attempt == 1 && e.due <= e.msg.CreatedAt.UnixMilli()
+	return e.msg.Attempt == 1 && (e.due <= e.msg.CreatedAt.UnixMilli() || e.msg.Requeued)
 }
 
 // eventRow is what is read of a row besides its event, one row after another.

@@ -32,17 +32,31 @@ const stepRows = maxBatch / 2
 // more once it is changed; args stand before its LIMIT, before stands before the list of change.
 func (r *Relay) inSteps(ctx context.Context, find string, args []any, change string, before ...any) error {
 	for {
-		n := 0
-		err := txn.Run(ctx, r.db, r.d, func(tx dialect.Tx) error {
-			seqs, err := rows.Int64s(ctx, tx, r.sql.SQL(find), slices.Concat(args, []any{int64(stepRows)})...)
-			n = len(seqs)
-			if err != nil || n == 0 {
-				return err
-			}
-			return r.execListAfter(ctx, tx, change, seqs, before...)
-		})
-		if err != nil || n < stepRows {
+		if more, err := r.step(ctx, find, args, change, before...); err != nil || !more {
 			return err
 		}
 	}
+}
+
+// someSteps is inSteps for as long as half a Poll, so that turns come in between. more tells that it has not changed all.
+func (r *Relay) someSteps(ctx context.Context, find string, args []any, change string) (more bool, err error) {
+	for from := r.now().Mono; ; {
+		more, err = r.step(ctx, find, args, change)
+		if err != nil || !more || r.now().Mono-from >= r.opts.Poll/2 {
+			return more, err
+		}
+	}
+}
+
+func (r *Relay) step(ctx context.Context, find string, args []any, change string, before ...any) (more bool, err error) {
+	n := 0
+	err = txn.Run(ctx, r.db, r.d, func(tx dialect.Tx) error {
+		seqs, err := rows.Int64s(ctx, tx, r.sql.SQL(find), slices.Concat(args, []any{int64(stepRows)})...)
+		n = len(seqs)
+		if err != nil || n == 0 {
+			return err
+		}
+		return r.execListAfter(ctx, tx, change, seqs, before...)
+	})
+	return n == stepRows, err
 }

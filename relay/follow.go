@@ -17,16 +17,24 @@ func (r *Relay) standBy(ctx context.Context, s *session, left time.Duration) {
 // nothingDue reports whether the owner has nothing more to hand on for now.
 func (s *session) nothingDue(ctx context.Context) (bool, error) {
 	saw, err := s.probeNow(ctx)
-	if err != nil || saw.pending > 0 || s.r.opts.OnDead == SkipDead {
+	if err != nil || saw.pending > 0 {
 		return saw.pending > 0, err
 	}
-	var first, dead int64
-	err = rows.One(ctx, s.r.db, s.r.sql.SQL(oldestDead), nil, &dead)
-	if err == nil {
-		err = rows.One(ctx, s.r.db, s.r.sql.SQL(firstPending), nil, &first)
+	var first, attempts, due, now, dead int64
+	err = rows.One(ctx, s.r.db, s.r.sql.SQL(firstPending), nil, &first, &attempts, &due, &now)
+	if err == nil && attempts > 0 && due > now { // the first has failed, and all behind it waits for it
+		return true, nil
 	}
+	if err == nil && s.r.opts.OnDead == HoldKey {
+		err = rows.One(ctx, s.r.db, s.r.sql.SQL(oldestDead), nil, &dead)
+		return err == nil && dead < first, unlessNoRows(err)
+	}
+	return false, unlessNoRows(err)
+}
+
+func unlessNoRows(err error) error {
 	if errors.Is(err, sql.ErrNoRows) {
-		return false, nil
+		return nil
 	}
-	return dead < first, err
+	return err
 }

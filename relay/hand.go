@@ -12,13 +12,14 @@ type hand struct {
 	r      *Relay
 	ctx    context.Context // of the hand-overs
 	cancel context.CancelCauseFunc
-	most   int           // hand-overs at once
+	places int           // for hand-overs at once
 	news   chan struct{} // holds one: there is something for the coordinator
 
 	mu     sync.Mutex // guards what follows
 	chains map[string]*chain
 	ready  []*chain // with events, and no call under way
 	calls  map[*call]struct{}
+	most   int     // hand-overs at once: places, but for those of calls of earlier hands that have not returned
 	active int     // goroutines that make calls
 	given  int     // of these: in calls that were given up on, and have not returned
 	done   []ended // since the coordinator looked last
@@ -37,9 +38,9 @@ type chain struct {
 	events []*event // to be handed over, in order
 }
 
-func (r *Relay) newHand(ctx context.Context, most int) *hand {
+func (r *Relay) newHand(ctx context.Context, places int) *hand {
 	h := &hand{
-		r: r, most: most, news: make(chan struct{}, 1),
+		r: r, places: places, most: places - r.stuck.number(), news: make(chan struct{}, 1),
 		chains: make(map[string]*chain), calls: make(map[*call]struct{}), held: make(map[string]bool), slow: make(map[string]bool),
 		last: make(map[string]*event),
 	}

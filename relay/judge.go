@@ -82,6 +82,15 @@ func (r *Relay) judge(ctx context.Context, e *event, err error, took time.Durati
 	return out
 }
 
+// cutOff is the outcome of a call that the relay ended by itself and that has not returned since. It is not the event's doing. In the
+// ordered relays the lease keeps others off, and here the claim must.
+func (r *Relay) cutOff(took time.Duration) outcome {
+	if r.opts.Order != OrderNone {
+		return outcome{}
+	}
+	return outcome{verdict: postponed, err: ErrStuck, wait: r.opts.Lease, took: took}
+}
+
 // usedUp reports whether a failure of this attempt is the last: the attempts are used up and the first failure is old
 // enough, by the database's clock carried forward by ours. Handlers have attempts of their own.
 func (r *Relay) usedUp(e *event) bool { return r.handlers == nil && r.spent(e, e.msg.Attempt, r.limit) }

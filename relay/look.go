@@ -24,7 +24,7 @@ FROM {events}{use_pending} WHERE state <= 0{aside} ORDER BY state, seq LIMIT ?`
        (SELECT COUNT(*) FROM {pauses}), {clock}`
 
 	// The first entry of (state, seq, partition_no), with state in the order as above.
-	firstPending = `SELECT seq FROM {events}{use_pending} WHERE state <= 0 ORDER BY state, seq LIMIT 1`
+	firstPending = `SELECT seq, attempts, due_ms, {clock} FROM {events}{use_pending} WHERE state <= 0 ORDER BY state, seq LIMIT 1`
 	oldestDead   = `SELECT seq FROM {events}{use_pending} WHERE state > 1 AND state < 3 ORDER BY state, seq LIMIT 1`
 
 	// Scheduled events whose time has come become pending, by (state, due_ms, seq).
@@ -64,6 +64,7 @@ func (s *session) probeNow(ctx context.Context) (signs, error) {
 	ctx, cancel := r.bounded(ctx)
 	defer cancel()
 	from := r.now().Mono
+	s.leftDue = false
 	var pending, scheduled, paused sql.NullInt64
 	var pauses int
 	var now int64
@@ -83,7 +84,7 @@ func (s *session) probeNow(ctx context.Context) (signs, error) {
 		}
 	}
 	if saw.scheduled <= 0 {
-		if err := r.promote(ctx, now); err != nil {
+		if err := s.promote(ctx, now); err != nil {
 			return signs{}, fmt.Errorf("promote scheduled: %w", err)
 		}
 		saw.pending, saw.scheduled = 0, 0 // look, and probe again soon
@@ -107,7 +108,18 @@ func (s *session) lookSometimes(ctx context.Context) error {
 	return err
 }
 
-// promote makes scheduled events pending that are due at now, in small steps.
-func (r *Relay) promote(ctx context.Context, now int64) error {
-	return r.inSteps(ctx, dueScheduled, []any{now}, promote)
+// promote makes scheduled events pending that are due at now, in small steps, or some of them.
+func (s *session) promote(ctx context.Context, now int64) error {
+	more, err := s.r.someSteps(ctx, dueScheduled, []any{now}, promote)
+	s.leftDue = s.leftDue || more
+	return err
+}
+
+// leftBehind tells once that the last look has made only some of what is due pending, and has the next look begin at once.
+func (s *session) leftBehind() bool {
+	behind := s.leftDue
+	if behind {
+		s.leftDue, s.looked = false, 0
+	}
+	return behind
 }

@@ -52,6 +52,7 @@ func (s *keySource) lookAround(ctx context.Context) (signs, error) {
 func (s *keySource) probeKeys(ctx context.Context) (saw signs, fallen bool, err error) {
 	r := s.r
 	from := r.now().Mono
+	s.leftDue = false
 	var ready, scheduled, waiting, paused sql.NullInt64
 	var relays, before, over, known, free, pauses int
 	var now int64
@@ -102,14 +103,16 @@ func (s *keySource) readable() []int64 {
 func (s *keySource) tend(ctx context.Context, now int64, scheduled, waiting, paused bool) error {
 	r := s.r
 	if scheduled {
-		if err := r.promote(ctx, now); err != nil {
+		if err := s.promote(ctx, now); err != nil {
 			return fmt.Errorf("promote scheduled: %w", err)
 		}
 	}
 	if waiting {
-		if err := r.inSteps(ctx, dueWaiting, []any{now}, retry); err != nil {
+		more, err := r.someSteps(ctx, dueWaiting, []any{now}, retry)
+		if err != nil {
 			return fmt.Errorf("make waiting pending: %w", err)
 		}
+		s.leftDue = s.leftDue || more
 	}
 	if paused && !s.pauses.all() {
 		if err := s.resume(ctx); err != nil {

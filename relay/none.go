@@ -2,6 +2,7 @@ package relay
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"time"
@@ -110,9 +111,16 @@ func (r *Relay) isClaimed(ctx context.Context, tx dialect.Tx, id string, events 
 	for i, e := range events {
 		seqs[i] = e.msg.Seq
 	}
-	text, args := r.listArgs(lockClaimed, seqs, nil, []any{id})
-	claimed, err := rows.Int64s(ctx, tx, text, args...)
-	return len(claimed) > 0, err
+	claimed := false
+	text, args := r.listArgs(lockPending, seqs, nil, nil)
+	err := rows.Each(ctx, tx, text, args, func(row *sql.Rows) error {
+		var seq int64
+		var by string
+		err := row.Scan(&seq, &by)
+		claimed = claimed || by == id
+		return err
+	})
+	return claimed, err
 }
 
 // lookAround tells "nothing to do" from "due, but in another relay's hands for the moment".

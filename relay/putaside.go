@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/sqloutbox/sqloutbox/dialect"
 	"github.com/sqloutbox/sqloutbox/internal/rows"
@@ -20,7 +21,7 @@ ORDER BY state, seq LIMIT ?{lock_skip}`
 	setPartition  = `{update_events} SET partition_no = ? WHERE seq IN ({list}) AND state = 0`
 	// It failed in another order, and waits for its next try.
 	waitAside = `{update_events} SET state = 5, partition_no = ? WHERE seq = ? AND state = 0`
-	// A publisher of this process has it still.
+	// A publisher of this process has it still, or for long an event of its key that comes after it.
 	waitStuck = `{update_events} SET state = 5, partition_no = ?, due_ms = {clock} + ? WHERE seq = ? AND state = 0`
 )
 
@@ -44,10 +45,14 @@ func (k *keyReader) write(ctx context.Context, tx dialect.Tx) (wrote bool, err e
 			return wrote, fmt.Errorf("put aside: %w", err)
 		}
 	}
-	for _, e := range k.stuck {
-		wait := r.opts.PublishTimeout.Milliseconds()
-		if _, err := rows.Exec(ctx, tx, r.sql.SQL(waitStuck), partitionOf(e), wait, e.msg.Seq); err != nil {
-			return wrote, fmt.Errorf("put aside: %w", err)
+	for _, list := range []struct {
+		events []*event
+		wait   time.Duration
+	}{{k.stuck, r.opts.PublishTimeout}, {k.soon, flushEvery}} {
+		for _, e := range list.events {
+			if _, err := rows.Exec(ctx, tx, r.sql.SQL(waitStuck), partitionOf(e), list.wait.Milliseconds(), e.msg.Seq); err != nil {
+				return wrote, fmt.Errorf("put aside: %w", err)
+			}
 		}
 	}
 	if err := k.s.hold(ctx, tx, k.holders); err != nil {

@@ -64,6 +64,7 @@ type roller struct {
 
 	shutdown <-chan time.Time // once ctx has ended: when calls are cut off
 	cut      bool             // they have been
+	cutAt    time.Duration    // when, by r.now().Mono
 }
 
 // roll returns with nothing in hand: when a turn finds nothing to take, after one batch if that is the mode, when ctx
@@ -181,6 +182,9 @@ func (x *roller) fit(t *turn) int {
 // over reports whether nothing is in hand and nothing more is to be taken.
 func (x *roller) over(t *turn) bool {
 	if done, left := x.hand.state(); done+left > 0 || x.open && (t.room == 0 || t.more) {
+		return false
+	}
+	if x.open && x.s.leftBehind() {
 		return false
 	}
 	x.p.dry = t.room > 0

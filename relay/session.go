@@ -49,6 +49,7 @@ type session struct {
 	unknown  *turn                                      // whose commit has an unknown outcome
 	looked   time.Duration                              // when the last look was that found out what is paused, by r.now().Mono
 	leases   map[string]int64                           // that it owns, with their tokens
+	leftDue  bool                                       // that look left something that is due as it was
 	pauses   pauses
 	pausedTo int64 // how far resume has looked
 	claims   int64 // claims made so far

@@ -29,6 +29,8 @@ const (
 	// A handful of rows. A lease whose owner has no row is free: only a hand that deletes rows leaves such a one behind.
 	freePartitions = `SELECT name FROM {leases} WHERE name LIKE '` + owners.Partition + `%'
 AND (owner = '' OR owner NOT IN (SELECT id FROM {relays})) ORDER BY name LIMIT ?{lock}`
+	// Of some that are locked: a statement of its own, since it sees who has registered while the lock was waited for.
+	stillFree      = `SELECT name FROM {leases} WHERE name IN ({list}) AND (owner = '' OR owner NOT IN (SELECT id FROM {relays})) ORDER BY name`
 	takePartitions = `UPDATE {leases} SET owner = ?, token = token + 1, since_ms = {clock}, version = version + 1 WHERE name IN ({list})`
 	givePartitions = `UPDATE {leases} SET owner = '', version = version + 1 WHERE name IN ({list}) AND owner = ?`
 	ownPartitions  = `SELECT name, token FROM {leases} WHERE owner = ? AND name LIKE '` + owners.Partition + `%' ORDER BY name`
@@ -82,7 +84,9 @@ func (s *keySource) balance(ctx context.Context, want, free, known int) error {
 		all = append(all, p)
 	}
 	slices.Sort(all)
-	for _, p := range all[min(want, len(all)):] {
+	all = slices.DeleteFunc(all, s.r.stuck.holdsPartition) // what can't go: a call that was given up is still under way
+	stay := max(0, want-(len(s.partitions)-len(all)))
+	for _, p := range all[min(stay, len(all)):] {
 		s.leaving[p] = true
 	}
 	return nil
@@ -100,15 +104,12 @@ func (s *keySource) takeMore(ctx context.Context, n int) error {
 		var names []string
 		if n > 0 {
 			var err error
-			if names, err = rows.Column[string](ctx, tx, r.sql.SQL(freePartitions), int64(n)); err != nil {
+			if names, err = s.lockFree(ctx, tx, n); err != nil {
 				return err
 			}
 		}
 		if len(names) > 0 {
-			args := []any{s.id}
-			for _, name := range names {
-				args = append(args, name)
-			}
+			args := append([]any{s.id}, anys(names)...)
 			if _, err := rows.Exec(ctx, tx, r.sql.List(takePartitions, len(names)), args...); err != nil {
 				return err
 			}
@@ -143,6 +144,23 @@ func (s *keySource) takeMore(ctx context.Context, n int) error {
 	return nil
 }
 
+func anys(names []string) []any {
+	args := make([]any, len(names))
+	for i, name := range names {
+		args[i] = name
+	}
+	return args
+}
+
+// lockFree locks up to n partitions that are free.
+func (s *keySource) lockFree(ctx context.Context, tx dialect.Tx, n int) ([]string, error) {
+	names, err := rows.Column[string](ctx, tx, s.r.sql.SQL(freePartitions), int64(n))
+	if err != nil || len(names) == 0 {
+		return nil, err
+	}
+	return rows.Column[string](ctx, tx, s.r.sql.List(stillFree, len(names)), anys(names)...)
+}
+
 func (s *keySource) readOwned(ctx context.Context, tx dialect.Tx) (map[int64]int64, error) {
 	owned := make(map[int64]int64)
 	err := rows.Each(ctx, tx, s.r.sql.SQL(ownPartitions), []any{s.id}, func(row *sql.Rows) error {
@@ -174,7 +192,7 @@ func (s *keySource) giveBack(ctx context.Context, tx dialect.Tx, t *turn, left i
 		busy[partitionOf(e)] = true
 	}
 	for p := range s.leaving {
-		if !busy[p] {
+		if !busy[p] && !s.r.stuck.holdsPartition(p) {
 			t.freed = append(t.freed, p)
 		}
 	}

@@ -9,9 +9,12 @@ import (
 // be handed out again here before the call returns.
 type stuckCalls struct {
 	mu   sync.Mutex // guards the rest
+	n    int        // calls
 	seqs map[int64]int
 	keys map[string]int
-	free chan struct{} // closed when the last call has returned
+	// partitions in which they are
+	partitions map[int64]int
+	free       chan struct{} // closed when the last call has returned
 }
 
 func (s *stuckCalls) add(events []*event) {
@@ -19,17 +22,22 @@ func (s *stuckCalls) add(events []*event) {
 	defer s.mu.Unlock()
 	if len(s.seqs) == 0 {
 		s.seqs, s.keys, s.free = make(map[int64]int), make(map[string]int), make(chan struct{})
+		s.partitions = make(map[int64]int)
 	}
+	s.n++
 	for _, e := range events {
 		s.seqs[e.msg.Seq]++
 		s.keys[e.msg.Key]++
+		s.partitions[partitionOf(e)]++
 	}
 }
 
 func (s *stuckCalls) remove(events []*event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.n--
 	for _, e := range events {
+		s.partitions[partitionOf(e)]--
 		if s.seqs[e.msg.Seq]--; s.seqs[e.msg.Seq] <= 0 {
 			delete(s.seqs, e.msg.Seq)
 		}
@@ -53,6 +61,19 @@ func (s *stuckCalls) holdsKey(key string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return key != "" && s.keys[key] > 0
+}
+
+func (s *stuckCalls) holdsPartition(p int64) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.partitions[p] > 0
+}
+
+// number is how many calls are stuck.
+func (s *stuckCalls) number() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.n
 }
 
 // any is closed once no call is stuck, or nil when none is.

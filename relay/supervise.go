@@ -9,6 +9,9 @@ import (
 // done again after a crash.
 const flushEvery = 500 * time.Millisecond
 
+// always is closed from the beginning.
+var always = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
+
 // await watches the hand until a turn is worth its while: when few events are left and more may be taken, when all
 // have ended, when outcomes have waited long enough, or when there may be news in the outbox. What was left by the last turn
 // has waited long enough.
@@ -41,21 +44,20 @@ func (x *roller) finish(ctx context.Context) {
 // watch gives up on calls that do not return, and stops hand-overs when ctx ends or the session is lost.
 func (x *roller) watch(ctx context.Context, low int, enough func(done int) bool, wake <-chan struct{}, poll <-chan time.Time) {
 	r, h := x.r, x.hand
-	limit := r.opts.PublishTimeout + r.grace()
-	if x.cut {
-		limit = min(limit, r.grace())
-	}
 	stopping, gone := ctx.Done(), (<-chan struct{})(x.s.gone)
 	shutdown := x.shutdown
 	h.expect(low)
 	for {
+		var over <-chan struct{} // beside the others, so that none of them is kept waiting where each turn is worth its while at once
 		if done, left := h.state(); left <= low || enough(done) {
-			return
+			over = always
 		}
 		select {
+		case <-over:
+			return
 		case <-h.news:
 		case <-x.tick.C:
-			h.giveUp(limit)
+			h.giveUp(r.opts.PublishTimeout+r.grace(), x.cut && r.now().Mono-x.cutAt >= r.grace())
 			if r.opts.Order == OrderPerKey {
 				h.shed(flushEvery)
 			}
@@ -77,9 +79,8 @@ func (x *roller) watch(ctx context.Context, low int, enough func(done int) bool,
 			}
 			shutdown = x.shutdown
 		case <-shutdown:
-			shutdown, x.cut = nil, true
+			shutdown, x.cut, x.cutAt = nil, true, r.now().Mono
 			h.cancel(errShutdown)
-			limit = min(limit, r.grace()) // it has been running for ShutdownTimeout already
 		}
 	}
 }

@@ -145,7 +145,7 @@ UPDATE outbox_relays SET in_hand = $1, version = version + 1 WHERE id = $2 AND t
 SELECT topics, retired_ms, from_seq, replayed_to FROM outbox_handlers WHERE name = $1 FOR UPDATE;
 
 -- firstPending
-SELECT seq FROM outbox_events WHERE state <= 0 ORDER BY state, seq LIMIT 1;
+SELECT seq, attempts, due_ms, ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT) FROM outbox_events WHERE state <= 0 ORDER BY state, seq LIMIT 1;
 
 -- freeClaimed
 UPDATE outbox_events SET attempts = attempts + $1, total_attempts = total_attempts + $2, claimed_by = $3
@@ -228,9 +228,6 @@ UPDATE outbox_events SET state = 0, due_ms = created_ms WHERE seq IN ($1, $2) AN
 -- lockClaim
 SELECT seq FROM outbox_deliveries WHERE seq = $1 AND handler = $2 AND state = 0 AND settled_ms = $3 FOR UPDATE SKIP LOCKED;
 
--- lockClaimed
-SELECT seq FROM outbox_events WHERE seq IN ($1, $2) AND claimed_by = $3 AND state = 0 FOR UPDATE;
-
 -- lockEvent
 SELECT id, topic, event_key, attempts, first_failed_ms, claimed_by FROM outbox_events WHERE seq = $1 AND state = 0 FOR UPDATE;
 
@@ -249,6 +246,9 @@ WHERE seq = $1 AND handler = $2 AND state = 0 AND attempts = $3 AND settled_ms =
 
 -- lockOwn
 SELECT in_hand, version FROM outbox_relays WHERE id = $1 AND order_name <> 'crash' FOR UPDATE;
+
+-- lockPending
+SELECT seq, claimed_by FROM outbox_events WHERE seq IN ($1, $2) AND state = 0 FOR UPDATE;
 
 -- lockRelay
 SELECT in_hand FROM outbox_relays WHERE id = $1 FOR UPDATE;
@@ -478,6 +478,9 @@ WHERE seq IN ($1, $2) AND state = 0;
 
 -- stillFallen
 SELECT COUNT(*) FROM outbox_relays WHERE id = $1 AND order_name <> 'crash' AND (until_ms <= ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT) OR until_ms > ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT) + 2 * (until_ms - seen_ms));
+
+-- stillFree
+SELECT name FROM outbox_leases WHERE name IN ($1, $2) AND (owner = '' OR owner NOT IN (SELECT id FROM outbox_relays)) ORDER BY name;
 
 -- stillThere
 SELECT seq FROM outbox_events WHERE seq IN ($1, $2);

@@ -145,7 +145,7 @@ UPDATE outbox_relays SET in_hand = ?, version = version + 1 WHERE id = ? AND tok
 SELECT topics, retired_ms, from_seq, replayed_to FROM outbox_handlers WHERE name = ?;
 
 -- firstPending
-SELECT seq FROM outbox_events INDEXED BY outbox_events_pending WHERE state <= 0 ORDER BY state, seq LIMIT 1;
+SELECT seq, attempts, due_ms, (CAST(unixepoch('subsec') * 1000 AS INTEGER)) FROM outbox_events INDEXED BY outbox_events_pending WHERE state <= 0 ORDER BY state, seq LIMIT 1;
 
 -- freeClaimed
 UPDATE outbox_events SET attempts = attempts + ?, total_attempts = total_attempts + ?, claimed_by = ?
@@ -228,9 +228,6 @@ UPDATE outbox_events SET state = 0, due_ms = created_ms WHERE seq IN (?, ?) AND 
 -- lockClaim
 SELECT seq FROM outbox_deliveries WHERE seq = ? AND handler = ? AND state = 0 AND settled_ms = ?;
 
--- lockClaimed
-SELECT seq FROM outbox_events WHERE seq IN (?, ?) AND claimed_by = ? AND state = 0;
-
 -- lockEvent
 SELECT id, topic, event_key, attempts, first_failed_ms, claimed_by FROM outbox_events WHERE seq = ? AND state = 0;
 
@@ -249,6 +246,9 @@ WHERE seq = ? AND handler = ? AND state = 0 AND attempts = ? AND settled_ms = ? 
 
 -- lockOwn
 SELECT in_hand, version FROM outbox_relays WHERE id = ? AND order_name <> 'crash';
+
+-- lockPending
+SELECT seq, claimed_by FROM outbox_events WHERE seq IN (?, ?) AND state = 0;
 
 -- lockRelay
 SELECT in_hand FROM outbox_relays WHERE id = ?;
@@ -478,6 +478,9 @@ WHERE seq IN (?, ?) AND state = 0;
 
 -- stillFallen
 SELECT COUNT(*) FROM outbox_relays WHERE id = ? AND order_name <> 'crash' AND (until_ms <= (CAST(unixepoch('subsec') * 1000 AS INTEGER)) OR until_ms > (CAST(unixepoch('subsec') * 1000 AS INTEGER)) + 2 * (until_ms - seen_ms));
+
+-- stillFree
+SELECT name FROM outbox_leases WHERE name IN (?, ?) AND (owner = '' OR owner NOT IN (SELECT id FROM outbox_relays)) ORDER BY name;
 
 -- stillThere
 SELECT seq FROM outbox_events WHERE seq IN (?, ?);
