@@ -18,7 +18,7 @@ const (
 	// claimer would see nothing. The clock is a scalar subquery, since PostgreSQL uses no index for a volatile function.
 	// Nothing is ordered here: while a relay has its hands full it reads on from where it has come to, past the index entries
 	// of what was deleted (see tail), and finds what has come before that within readOnFor.
-	claimable = `SELECT ` + eventColumns + `
+	claimable = `SELECT ` + eventColumns + `, due_ms
 FROM {events}{use_due} WHERE state = 0 AND due_ms >= ? AND due_ms <= (SELECT {clock}) ORDER BY due_ms, seq LIMIT ?{lock_skip}`
 
 	// The attempt is counted here, before the hand-over, so that a crash counts too.
@@ -101,12 +101,12 @@ func (s *claimSource) readDue(ctx context.Context, tx dialect.Tx, room int) (eve
 		if fromStart {
 			now.looked = s.r.now().Mono
 		}
-		events, cut, err = s.r.readEvents(ctx, tx, s.r.sql.SQL(claimable), []any{now.from, int64(room)})
+		events, cut, err = s.r.readRows(ctx, tx, &eventRow{withDue: true}, s.r.sql.SQL(claimable), []any{now.from, int64(room)})
 		switch {
 		case err != nil:
 			return nil, 0, noDueTail, err
 		case cut > 0 || len(events) == room:
-			now.from = events[len(events)-1].dueSince()
+			now.from = events[len(events)-1].due
 			return events, cut, now, nil
 		case fromStart:
 			return events, cut, now, nil

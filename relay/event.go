@@ -17,7 +17,7 @@ import (
 // event is a pending row as it was read.
 type event struct {
 	msg         Message
-	due         int64 // ms by the database's clock
+	due         int64 // ms by the database's clock; 0 for a plain one, but in OrderNone
 	firstFailed int64 // ms; 0: never
 	readAt      int64 // ms: the database's clock when it was read
 	read        clocks.Instant
@@ -62,15 +62,23 @@ func (e *event) neverDelayed() bool {
 type eventRow struct {
 	headers       []byte
 	created, mark int64 // as drivers give them: another type would be converted by way of a text
+	withDue       bool  // due_ms is a column of its own, behind the others
+	due           int64
 }
 
 // scan reads a row of eventColumns. plain is false where eventHistory has more to say.
 func (r *eventRow) scan(rows *sql.Rows) (e *event, plain bool, err error) {
 	e = &event{}
 	m := &e.msg
-	if err := rows.Scan(&m.Seq, &m.ID, &m.Topic, &m.Key, &e.partition, &r.headers, &m.Payload, &r.created, &r.mark); err != nil {
+	into := [...]any{&m.Seq, &m.ID, &m.Topic, &m.Key, &e.partition, &r.headers, &m.Payload, &r.created, &r.mark, &r.due}
+	columns := into[:len(into)-1]
+	if r.withDue {
+		columns = into[:]
+	}
+	if err := rows.Scan(columns...); err != nil {
 		return nil, false, err
 	}
+	e.due = r.due
 	m.Attempt, m.CreatedAt = 1, time.UnixMilli(r.created)
 	if e.readAt = r.mark; r.mark < 0 {
 		e.readAt = -r.mark
@@ -83,14 +91,6 @@ func (r *eventRow) scan(rows *sql.Rows) (e *event, plain bool, err error) {
 	return e, r.mark >= 0, nil
 }
 
-// dueSince is when the event was due, as far as is known: a plain one is due when it was written, but where plain SQL says otherwise.
-func (e *event) dueSince() int64 {
-	if e.due != 0 {
-		return e.due
-	}
-	return e.msg.CreatedAt.UnixMilli()
-}
-
 func (e *event) size() int { return len(e.msg.Payload) + len(e.msg.ID) + len(e.msg.Topic) + 256 }
 
 // maxBatchBytes bounds what one batch holds in memory; a single event may be larger.
@@ -99,6 +99,11 @@ const maxBatchBytes = 16 << 20
 // readEvents reads to the end, or cut events, which are enough by their bytes; the connection is free again. The history of events that are not
 // plain is a second statement: nobody changes a pending event but whoever has it locked, or owns it.
 func (r *Relay) readEvents(ctx context.Context, q rows.Queryer, text string, args []any) (out []*event, cut int, err error) {
+	return r.readRows(ctx, q, &eventRow{}, text, args)
+}
+
+// readRows is readEvents for rows that may have a column more.
+func (r *Relay) readRows(ctx context.Context, q rows.Queryer, row *eventRow, text string, args []any) (out []*event, cut int, err error) {
 	found, err := q.QueryContext(ctx, text, args...)
 	if err != nil {
 		return nil, 0, err
@@ -106,7 +111,6 @@ func (r *Relay) readEvents(ctx context.Context, q rows.Queryer, text string, arg
 	defer found.Close()
 	bytes, read := 0, r.now()
 	var marked []int64
-	var row eventRow
 	for found.Next() {
 		e, plain, err := row.scan(found)
 		if err != nil {

@@ -57,7 +57,7 @@ type tail struct {
 	looked      time.Duration // from the beginning, by r.now().Mono
 }
 
-// with is the tail once these were taken; none if it would have too many gaps.
+// with is the tail once these were taken; none if it would have too many gaps, or one of them was taken before.
 func (t tail) with(seqs []int64) tail {
 	t.gaps = slices.Clone(t.gaps)
 	for _, seq := range slices.Sorted(slices.Values(seqs)) {
@@ -71,10 +71,12 @@ func (t tail) with(seqs []int64) tail {
 				t.gaps = append(t.gaps, gap)
 			}
 			t.last = seq
-		default:
-			if i, is := slices.BinarySearch(t.gaps, seq); is {
-				t.gaps = slices.Delete(t.gaps, i, i+1)
+		case seq >= t.first:
+			i, is := slices.BinarySearch(t.gaps, seq)
+			if !is { // the number was given again: nothing is known
+				return tail{}
 			}
+			t.gaps = slices.Delete(t.gaps, i, i+1)
 		}
 	}
 	return t.bounded()
@@ -152,6 +154,8 @@ func (s *session) readOn(ctx context.Context, tx dialect.Tx, t *turn, inHand []i
 	case len(events) > 0:
 		slices.SortFunc(events, func(a, b *event) int { return cmp.Compare(a.msg.Seq, b.msg.Seq) })
 		return events[:min(len(events), room)], cut, true, nil
+	case t.empty && len(t.ended) == 0: // it was to read alone, since something is pending
+		return nil, 0, false, nil
 	}
 	var isPending int64
 	text, args = t.tail.lookBelow(s.r)

@@ -35,7 +35,7 @@ func TestATailIsWhatWasTaken(t *testing.T) {
 		{"what follows", known.with([]int64{21, 24}), tail{first: 10, last: 24, gaps: []int64{12, 15, 22, 23}}},
 		{"what came late", known.with([]int64{15, 21}), tail{first: 10, last: 21, gaps: []int64{12}}},
 		{"what is below is not among it", known.with([]int64{9}), known},
-		{"what it has already", known.with([]int64{14, 20}), known},
+		{"what it has already: its number was given again", known.with([]int64{14, 20}), tail{}},
 		{"nothing", known.with(nil), known},
 		{"as many gaps as may be", tail{first: 1, last: 1}.with([]int64{2 + maxGaps}), tail{first: 1, last: 2 + maxGaps, gaps: upTo(2, 1+maxGaps)}},
 		{"too many at once", tail{first: 1, last: 1}.with([]int64{3 + maxGaps}), tail{}},

@@ -61,7 +61,7 @@ func RangesOf(numbers []int64) (ends []any) {
 	}
 	for i := 0; i < len(sorted); {
 		j := i
-		for j+1 < len(sorted) && sorted[j+1]-sorted[j] <= 1 {
+		for j+1 < len(sorted) && uint64(sorted[j+1]-sorted[j]) <= 1 { // of an int64 and a lower one that is the distance, whatever the signs
 			j++
 		}
 		ends = append(ends, sorted[i], sorted[j])

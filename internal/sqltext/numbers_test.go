@@ -1,6 +1,7 @@
 package sqltext_test
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -22,6 +23,8 @@ func TestOnlyWhatFollowsWithoutAGapIsARange(t *testing.T) {
 		want    string
 		args    []any
 	}{
+		{sqlite.New(), []int64{-5e18, 5e18}, "seq IN (?, ?)", []any{int64(-5e18), int64(5e18)}},
+		{sqlite.New(), []int64{-1, math.MaxInt64}, "seq IN (?, ?)", []any{int64(-1), int64(math.MaxInt64)}},
 		{sqlite.New(), []int64{3, 5, 4}, "seq >= ? AND seq <= ?", []any{int64(3), int64(5)}},
 		{sqlite.New(), []int64{3, 4, 4, 5}, "seq >= ? AND seq <= ?", []any{int64(3), int64(5)}},
 		{postgres.New(), []int64{3, 4}, "seq >= $1 AND seq <= $2", []any{int64(3), int64(4)}},

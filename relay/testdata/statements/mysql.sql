@@ -39,7 +39,7 @@ WHERE seq IN (?, ?) AND state = 0;
 -- claimable
 SELECT seq, id, topic, event_key, partition_no, headers, payload, created_ms,
        CASE WHEN due_ms <= (SELECT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000)) AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
-                 AND claimed_by = '' THEN (SELECT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000)) ELSE -(SELECT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000)) END
+                 AND claimed_by = '' THEN (SELECT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000)) ELSE -(SELECT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000)) END, due_ms
 FROM outbox_events FORCE INDEX (outbox_events_due) WHERE state = 0 AND due_ms >= ? AND due_ms <= (SELECT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000)) ORDER BY due_ms, seq LIMIT ? FOR UPDATE SKIP LOCKED;
 
 -- claimedBack

@@ -39,7 +39,7 @@ WHERE seq IN ($3, $4) AND state = 0;
 -- claimable
 SELECT seq, id, topic, event_key, partition_no, headers, payload, created_ms,
        CASE WHEN due_ms <= (SELECT ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT)) AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
-                 AND claimed_by = '' THEN (SELECT ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT)) ELSE -(SELECT ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT)) END
+                 AND claimed_by = '' THEN (SELECT ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT)) ELSE -(SELECT ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT)) END, due_ms
 FROM outbox_events WHERE state = 0 AND due_ms >= $1 AND due_ms <= (SELECT ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT)) ORDER BY due_ms, seq LIMIT $2 FOR UPDATE SKIP LOCKED;
 
 -- claimedBack

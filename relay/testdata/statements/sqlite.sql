@@ -39,7 +39,7 @@ WHERE seq IN (?, ?) AND state = 0;
 -- claimable
 SELECT seq, id, topic, event_key, partition_no, headers, payload, created_ms,
        CASE WHEN due_ms <= (SELECT (CAST(unixepoch('subsec') * 1000 AS INTEGER))) AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
-                 AND claimed_by = '' THEN (SELECT (CAST(unixepoch('subsec') * 1000 AS INTEGER))) ELSE -(SELECT (CAST(unixepoch('subsec') * 1000 AS INTEGER))) END
+                 AND claimed_by = '' THEN (SELECT (CAST(unixepoch('subsec') * 1000 AS INTEGER))) ELSE -(SELECT (CAST(unixepoch('subsec') * 1000 AS INTEGER))) END, due_ms
 FROM outbox_events INDEXED BY outbox_events_due WHERE state = 0 AND due_ms >= ? AND due_ms <= (SELECT (CAST(unixepoch('subsec') * 1000 AS INTEGER))) ORDER BY due_ms, seq LIMIT ?;
 
 -- claimedBack
