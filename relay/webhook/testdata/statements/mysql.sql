@@ -36,8 +36,12 @@ DELETE FROM outbox_subscriptions WHERE id = ? AND state = 3;
 
 -- endpointFails
 UPDATE outbox_subscriptions
-SET failing_ms = CASE WHEN failing_ms = 0 THEN (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000) ELSE failing_ms END, failures = failures + ?,
-    rest_ms = CASE WHEN rest_ms < (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000) + ? THEN (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000) + ? ELSE rest_ms END
+SET failing_ms = CASE WHEN failing_ms = 0 THEN (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000) ELSE failing_ms END, failures = failures + ?
+WHERE id = ? AND version = ?;
+
+-- endpointRests
+UPDATE outbox_subscriptions
+SET rest_ms = CASE WHEN rest_ms < (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000) + ? THEN (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000) + ? ELSE rest_ms END
 WHERE id = ? AND version = ?;
 
 -- endpointWorks
