@@ -18,7 +18,9 @@ DELETE outbox_webhook_deliveries FROM outbox_webhook_deliveries FORCE INDEX (PRI
 -- delivered
 SELECT feed_seq
 FROM outbox_webhook_deliveries
-WHERE subscription_id = ? AND feed_seq >= ? AND feed_seq <= ?;
+WHERE subscription_id = ? AND feed_seq >= ? AND feed_seq <= ? AND state + 0 <= 2
+ORDER BY feed_seq
+LIMIT ?;
 
 -- disableSubscription
 UPDATE outbox_subscriptions

@@ -18,7 +18,9 @@ DELETE FROM outbox_webhook_deliveries WHERE subscription_id = $1 AND feed_seq = 
 -- delivered
 SELECT feed_seq
 FROM outbox_webhook_deliveries
-WHERE subscription_id = $1 AND feed_seq >= $2 AND feed_seq <= $3;
+WHERE subscription_id = $1 AND feed_seq >= $2 AND feed_seq <= $3 AND state + 0 <= 2
+ORDER BY feed_seq
+LIMIT $4;
 
 -- disableSubscription
 UPDATE outbox_subscriptions
