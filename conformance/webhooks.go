@@ -35,6 +35,8 @@ func webhookRules() []rule {
 		rule{"what a disabled subscription misses after a refill is not forgotten", webhookRefilledEarly},
 		rule{"what was missed and is purged is said, and not forgotten", webhookRefillGone},
 		rule{"what was missed and is purged is given up by a refill from behind it alone", webhookRefillKeepsMarks},
+		rule{"an ordered subscription gets what is refilled in the order of the feed, before what is newer", webhookRefilledInOrder},
+		rule{"a refill that was killed holds an ordered subscription up for a minute, and another one goes on", webhookRefillKilled},
 		rule{"a purge beside a refill takes nothing of what was missed unsaid", webhookRefillBesidePurge},
 		rule{"a subscription that is made while events are published has all from its first one on", webhookLate},
 		rule{"a name that can't be a subscription's is refused before the database is asked", webhookNames},

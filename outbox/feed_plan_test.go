@@ -36,6 +36,7 @@ func wantFeedPlans(t *testing.T, o *Outbox, table *plans.Table) {
 		changes    bool // sent in a transaction
 	}{
 		{"feedPage", o.sql.SQL(feedPage), []any{int64(9000), int64(100)}, false},
+		{"feedSizes", o.sql.List(feedSizes, 4), []any{int64(1), int64(2), int64(3), int64(3)}, false},
 		{"feedEvents", o.sql.List(feedEvents, 4), []any{int64(1), int64(2), int64(3), int64(3)}, false},
 		{"oldestNumber", o.sql.SQL(oldestNumber), nil, false},
 		{"nextWhole", o.sql.SQL(nextWhole), []any{int64(9000), int64(1)}, false},

@@ -15,10 +15,13 @@ import (
 
 const (
 	// By the feed's primary key in order, then each event by its own. An outer join keeps every planner to that order, and
-	// shows an event that is missing.
-	feedPage = `SELECT f.feed_seq, f.seq, f.published_ms, COALESCE(e.topic, ''), COALESCE(LENGTH(e.payload), 0)
+	// shows an event that is missing. It names no payload: InnoDB reads a long one from its own pages for its length alone, and in
+	// whatever CASE it stands.
+	feedPage = `SELECT f.feed_seq, f.seq, f.published_ms, COALESCE(e.topic, '')
 FROM {feed} f LEFT JOIN {events} e ON e.seq = f.seq
 WHERE f.feed_seq > ? ORDER BY f.feed_seq LIMIT ?`
+	// By primary key.
+	feedSizes = `SELECT seq, LENGTH(payload) FROM {events}{use_key} WHERE seq IN ({list})`
 	// By primary key.
 	feedEvents = `SELECT seq, id, topic, event_key, headers, payload, created_ms FROM {events} WHERE seq IN ({list})`
 )
@@ -28,6 +31,7 @@ const (
 	defaultFeedPage = 100
 	maxFeedPage     = 500
 	feedScan        = 1000    // rows that are looked at for topics
+	feedSized       = 100     // events whose payloads are measured at once
 	feedBytes       = 8 << 20 // of payloads, but one event at least
 )
 
@@ -35,7 +39,6 @@ const (
 type place struct {
 	number, seq, published int64
 	topic                  string
-	size                   int
 }
 
 // Read answers the events behind a position, in their order: at most limit, 1 to 500 (0: 100), and fewer where payloads are
@@ -82,16 +85,24 @@ func (f *Feed) read(ctx context.Context, after Cursor, limit int, patterns []str
 		return nil, after, f.gone(ctx, q, after, s)
 	}
 	var wanted []place
-	next, bytes := after, 0
+	next := after
 	for _, p := range page {
 		if len(patterns) == 0 || topics.Match(patterns, p.topic) {
-			if bytes += p.size; len(wanted) == limit || len(wanted) > 0 && bytes > feedBytes {
+			if len(wanted) == limit {
 				break
 			}
 			wanted = append(wanted, p)
 		}
 		next.Seq = p.number
 	}
+	n, err := f.fit(ctx, q, wanted)
+	if err != nil {
+		return nil, after, err
+	}
+	if n < len(wanted) {
+		next.Seq = wanted[n].number - 1
+	}
+	wanted = wanted[:n]
 	events, err := f.events(ctx, q, s.Epoch, wanted)
 	if err == nil && len(events) < len(wanted) {
 		err = f.gone(ctx, q, after, s) // purged in between
@@ -116,7 +127,7 @@ func (f *Feed) page(ctx context.Context, q rows.Queryer, after Cursor, limit int
 	whole := true
 	err = rows.Each(ctx, q, f.o.sql.SQL(feedPage), []any{after.Seq, int64(limit)}, func(row *sql.Rows) error {
 		var p place
-		err := row.Scan(&p.number, &p.seq, &p.published, &p.topic, &p.size)
+		err := row.Scan(&p.number, &p.seq, &p.published, &p.topic)
 		whole = whole && p.topic != "" && p.number == after.Seq+int64(len(page))+1
 		if whole {
 			page = append(page, p)
@@ -124,6 +135,35 @@ func (f *Feed) page(ctx context.Context, q rows.Queryer, after Cursor, limit int
 		return err
 	})
 	return page, err
+}
+
+// fit is how many events a page has room for, by their payloads: one at least.
+func (f *Feed) fit(ctx context.Context, q rows.Queryer, places []place) (n int, err error) {
+	bytes := int64(0)
+	for part := range slices.Chunk(places, feedSized) {
+		sizes := make(map[int64]int64, len(part))
+		var seqs []int64
+		for _, p := range part {
+			seqs = append(seqs, p.seq)
+		}
+		text, args := f.o.sql.ListOf(feedSizes, seqs, nil, nil)
+		err := rows.Each(ctx, q, text, args, func(row *sql.Rows) error {
+			var seq, size int64
+			err := row.Scan(&seq, &size)
+			sizes[seq] = size
+			return err
+		})
+		if err != nil {
+			return 0, err
+		}
+		for _, p := range part {
+			if bytes += sizes[p.seq]; n > 0 && bytes > feedBytes {
+				return n, nil
+			}
+			n++
+		}
+	}
+	return n, nil
 }
 
 // gone says where the feed goes on behind a position at which it does not.

@@ -35,7 +35,7 @@ func TestStatementsAreHeldInGoldenFiles(t *testing.T) {
 		"pausedPage": pausedPage, "putBack": putBack,
 		"dueByTopic": dueByTopic, "longestDue": longestDue,
 		"insertMessage": insertMessage, "oldMessages": oldMessages, "purgeMessages": purgeMessages,
-		"oldestNumber": oldestNumber, "nextEpoch": nextEpoch, "feedPage": feedPage, "feedEvents": feedEvents, "nextWhole": nextWhole,
+		"oldestNumber": oldestNumber, "nextEpoch": nextEpoch, "feedPage": feedPage, "feedSizes": feedSizes, "feedEvents": feedEvents, "nextWhole": nextWhole,
 		"lockFeed": lockFeed, "insertCursor": insertCursor, "touchCursor": touchCursor, "holdCursor": holdCursor, "moveCursor": moveCursor,
 		"readCursor": readCursor, "deleteCursor": deleteCursor, "readCursors": readCursors,
 		"purgeBegins": purgeBegins, "lowestReader": lowestReader, "lowestOwed": lowestOwed, "feedBegins": feedBegins, "purgeFeed": purgeFeed,

@@ -188,3 +188,63 @@ func TestWorkersWaitForTheirDatabase(t *testing.T) {
 		s.until("it is sent", func() bool { return s.info("x").Done == 1 })
 	})
 }
+
+// Purge goes by the age of events, and a sweep by that of deliveries: of what is purged there may be deliveries for long.
+func TestARefillReadsNoDeliveriesOfWhatIsPurged(t *testing.T) {
+	eachService(t, webhook.Options{}, func(s *service) {
+		s.apart(0, 2)
+		read := s.reads()
+		n, err := s.w.RefillRange(s.Context(), "x", 1, 0)
+		if n != 2 || !errors.Is(err, outbox.ErrGone) {
+			s.Errorf("refilled %d, %v; want 2, and that what was before is gone", n, err)
+		}
+		if n := read(); n > 1000 {
+			s.Errorf("%d rows were read", n)
+		}
+	})
+}
+
+// What is put back has no place in the feed for as long, and keeps its deliveries.
+func TestARefillGoesPastDeliveriesOfWhatWasPutBack(t *testing.T) {
+	eachService(t, webhook.Options{}, func(s *service) {
+		s.apart(1, 2)
+		s.exec(`INSERT INTO {webhook_deliveries} (subscription_id, feed_seq, seq, state) SELECT id, 3002, 2, 1 FROM {subscriptions}`)
+		if n, err := s.w.RefillRange(s.Context(), "x", 1, 0); n != 2 || err != nil {
+			s.Errorf("refilled %d, %v; want 2", n, err)
+		}
+	})
+}
+
+// apart publishes events before and behind 3,000 positions that have no place in the feed, and makes a subscription that has
+// a delivery of each of these.
+func (s *service) apart(before, behind int) {
+	s.Helper()
+	s.relay()
+	s.write("a", before+behind)
+	s.until("they are published", func() bool { return s.number(`SELECT COUNT(*) FROM {feed}`) == int64(before+behind) })
+	s.create(webhook.Subscription{Name: "x", URL: "http://127.0.0.1:1/", Topics: []string{"*"}})
+	for n := before + behind; n > before; n-- {
+		for _, table := range []string{"feed", "events"} {
+			s.exec(`UPDATE {`+table+`} SET feed_seq = feed_seq + 3000 WHERE feed_seq = ?`, n)
+		}
+	}
+	s.exec(`UPDATE {counters} SET value = value + 3000 WHERE name = 'feed'`)
+	s.exec(`INSERT INTO {webhook_deliveries} (subscription_id, feed_seq, seq, state)
+WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 500)
+SELECT s.id, ? + a.n + 500 * (b.n - 1), 1, 1 FROM {subscriptions} s, numbers a, numbers b WHERE b.n <= 6`, before)
+}
+
+// reads begins to count the rows that are read in their order, where sessions know it: on MySQL and MariaDB.
+func (s *service) reads() (since func() int64) {
+	if s.d.Name() != "mysql" {
+		return func() int64 { return 0 }
+	}
+	s.db.SetMaxOpenConns(1)
+	count := func() (n int64) {
+		var name string
+		s.must(s.db.QueryRowContext(s.Context(), `SHOW SESSION STATUS LIKE 'Handler_read_next'`).Scan(&name, &n))
+		return n
+	}
+	before := count()
+	return func() int64 { return count() - before }
+}

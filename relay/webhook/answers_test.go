@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -149,6 +150,22 @@ func TestOfAnAnswerItsStatusAndFirstBytesAreKept(t *testing.T) {
 	}))
 	if len(a.text) > 2*maxText || !strings.HasPrefix(a.text, "a\uFFFDb\uFFFDü") || a.err != nil {
 		t.Errorf("%d bytes: %q, %v", len(a.text), a.text[:20], a.err)
+	}
+}
+
+func TestTheHighestBoundOfAnAnswerIsNone(t *testing.T) {
+	e := serve(t, func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, strings.Repeat("x", 100<<10)) })
+	e.opts.MaxAnswer = math.MaxInt64
+	if a := try(t, e); a.err != nil || len(a.text) != maxText {
+		t.Errorf("%d bytes are kept, %v", len(a.text), a.err)
+	}
+	cut := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Length", "5")
+		io.WriteString(w, "x")
+	})
+	cut.opts.MaxAnswer = math.MaxInt64
+	if a := try(t, cut); a.err == nil {
+		t.Error("an answer that was cut off is a success")
 	}
 }
 

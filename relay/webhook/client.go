@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"net/http"
 	"net/url"
@@ -48,7 +49,7 @@ func newClient(o *Options) *client {
 	dialer := &net.Dialer{Timeout: connecting, KeepAlive: 30 * time.Second, Control: control(o.AllowPrivate)}
 	return &client{
 		timeout: o.Timeout,
-		limit:   o.MaxAnswer,
+		limit:   min(o.MaxAnswer, math.MaxInt64-1), // one more is read, which says that it is longer
 		http: &http.Client{
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 			Transport: &http.Transport{

@@ -18,7 +18,7 @@ var (
 
 // Errors of Verify.
 var (
-	// ErrHeaders: a header of the standard is missing, there more than once, or can't be read.
+	// ErrHeaders: a header of the standard is missing, there more than once, or can't be read, or the id has a full stop in it.
 	ErrHeaders = errors.New("webhook headers are missing or malformed")
 	// ErrTimestamp: the request was signed too long ago, or in the future.
 	ErrTimestamp = errors.New("the webhook's timestamp is too old or too new")

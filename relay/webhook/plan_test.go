@@ -66,6 +66,24 @@ func TestDeliveriesAreFoundByTheirIndexes(t *testing.T) {
 					}
 				})
 			}
+			t.Run(fmt.Sprintf("delivered, statistics %v", statistics), func(t *testing.T) {
+				tx, err := d.Begin(t.Context(), db)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer tx.Rollback()
+				plan, err := table.Explain(t.Context(), tx, table.SQL.SQL(delivered), []any{1, 3000, 3499, 500})
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, want := range map[string][]string{
+					"postgres": {"pkey", "feed_seq <= '3499'"}, "mysql": {"type=range", "; key=PRIMARY"}, "sqlite": {"autoindex", "feed_seq>? AND feed_seq<?"},
+				}[d.Name()] {
+					if !strings.Contains(plan, want) || strings.Contains(plan, "Sort") || strings.Contains(plan, "filesort") || strings.Contains(plan, "TEMP B-TREE") {
+						t.Errorf("not a range of the primary key, in its order:\n%s", plan)
+					}
+				}
+			})
 		}
 	})
 }

@@ -33,8 +33,10 @@ WHERE subscription_id = ? AND feed_seq = ? AND claimed_by = ? AND state = 0`
 	// By primary key. The version is that of the row that the requests were made for.
 	endpointWorks = `UPDATE {subscriptions} SET failing_ms = 0, failures = 0 WHERE id = ? AND version = ?`
 	endpointFails = `UPDATE {subscriptions}
-SET failing_ms = CASE WHEN failing_ms = 0 THEN {clock} ELSE failing_ms END, failures = failures + ?,
-    rest_ms = CASE WHEN rest_ms < {clock} + ? THEN {clock} + ? ELSE rest_ms END
+SET failing_ms = CASE WHEN failing_ms = 0 THEN {clock} ELSE failing_ms END, failures = failures + ?
+WHERE id = ? AND version = ?`
+	endpointRests = `UPDATE {subscriptions}
+SET rest_ms = CASE WHEN rest_ms < {clock} + ? THEN {clock} + ? ELSE rest_ms END
 WHERE id = ? AND version = ?`
 )
 
@@ -107,7 +109,7 @@ func (o *outcome) statement() (string, []any) {
 }
 
 // recordEndpoint notes how the endpoint does: for how long every try has failed, and whether it wants to be left alone. One
-// try that was done says that it works.
+// try that was done says that it works; it may want to be left alone all the same.
 func (l *lane) recordEndpoint(ctx context.Context, tx dialect.Tx, t *turn, row *endpointRow) error {
 	works, failures, rest := t.fared(row)
 	if slices.ContainsFunc(t.fitted, func(o outcome) bool { return o.isOf(row) && o.j.verdict == gone }) {
@@ -118,11 +120,14 @@ func (l *lane) recordEndpoint(ctx context.Context, tx dialect.Tx, t *turn, row *
 	case works && (row.failing > 0 || row.failures > 0):
 		_, err = rows.Exec(ctx, tx, l.w.sql.SQL(endpointWorks), l.id, row.version)
 	case !works && failures > 0:
-		_, err = rows.Exec(ctx, tx, l.w.sql.SQL(endpointFails), failures, rest, rest, l.id, row.version)
+		_, err = rows.Exec(ctx, tx, l.w.sql.SQL(endpointFails), failures, l.id, row.version)
 		since := time.Duration(row.now-row.failing) * time.Millisecond
 		if row.failing > 0 && since >= l.w.opts.DisableAfter && row.failures+failures >= manyFailures && t.disable == nil {
 			t.disable = &disabling{version: row.version, failing: true, reason: fmt.Sprintf("every try has failed for %v", since.Round(time.Minute))}
 		}
+	}
+	if err == nil && rest > 0 {
+		_, err = rows.Exec(ctx, tx, l.w.sql.SQL(endpointRests), rest, rest, l.id, row.version)
 	}
 	if err != nil {
 		return fmt.Errorf("record endpoint: %w", err)

@@ -4,15 +4,11 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
-
-	"github.com/google/uuid"
 
 	"github.com/sqloutbox/sqloutbox/dialect"
 	"github.com/sqloutbox/sqloutbox/internal/fanout"
 	"github.com/sqloutbox/sqloutbox/internal/invalid"
 	"github.com/sqloutbox/sqloutbox/internal/rows"
-	"github.com/sqloutbox/sqloutbox/internal/txn"
 )
 
 // RedeliverQuery says which deliveries are sent again. One: From and To its position.
@@ -32,20 +28,7 @@ WHERE subscription_id = ? AND state > ? AND state < ? AND feed_seq >= ? AND feed
 	// By primary key.
 	sendAgain = `{update_webhooks} SET state = 0, attempts = 0, claimed_by = '', settled_ms = 0, due_ms = {clock} + ?
 WHERE subscription_id = ? AND feed_seq IN ({list}) AND state > 0`
-	// By primary key: the first of them, and with it an ordered subscription, waits until all are marked.
-	holdFirst = `UPDATE {webhook_deliveries}
-SET claimed_by = ?, due_ms = {clock} + ?
-WHERE subscription_id = ? AND feed_seq = ? AND state = 0`
-	keepFirst = `UPDATE {webhook_deliveries}
-SET due_ms = {clock} + ?
-WHERE subscription_id = ? AND feed_seq = ? AND state = 0 AND claimed_by = ?`
-	freeFirst = `UPDATE {webhook_deliveries}
-SET due_ms = {clock}, claimed_by = ''
-WHERE subscription_id = ? AND feed_seq = ? AND state = 0 AND claimed_by = ?`
 )
-
-// holdFor is how long the first one waits at most after the last step, as when the process is killed.
-const holdFor = time.Minute
 
 // Redeliver makes deliveries pending again, in the order of the feed and with all their tries before them, and answers how many,
 // also beside an error: it works in steps. The first one is sent when the last step is done. So an ordered subscription gets all
@@ -67,7 +50,7 @@ func (w *Webhooks) Redeliver(ctx context.Context, name string, q RedeliverQuery)
 	if err != nil {
 		return 0, fmt.Errorf("redeliver: %w", err)
 	}
-	r := &redelivery{w: w, id: id, states: []int64{fanout.Dead}, to: q.To, mark: "redeliver " + uuid.NewString()}
+	r := &redelivery{hold: w.newHold(id, "redeliver"), states: []int64{fanout.Dead}, to: q.To}
 	if q.Done {
 		r.states = append(r.states, fanout.Done)
 	}
@@ -91,65 +74,34 @@ func (w *Webhooks) Redeliver(ctx context.Context, name string, q RedeliverQuery)
 
 // redelivery is a call of Redeliver under way.
 type redelivery struct {
-	w      *Webhooks
-	id, to int64
+	hold
+	to     int64
 	states []int64
-	mark   string // claimed_by of the first one, so that nobody else's claim is ended
-	first  int64
 	second int64 // from now on, in which the next step's become due
 }
 
 // step makes the next n pending that are from a position on, and answers where the one after it begins.
 func (r *redelivery) step(ctx context.Context, from int64, n int) (int, int64, error) {
 	var found []int64
-	err := r.w.run(ctx, func(tx dialect.Tx) error {
+	err := r.hold.step(ctx, func(tx dialect.Tx) (int64, error) {
 		found = nil
 		for _, state := range r.states {
 			some, err := rows.Int64s(ctx, tx, r.w.sql.SQL(settledDeliveries), r.id, state-1, state+1, from, r.to, int64(n))
 			if err != nil {
-				return err
+				return 0, err
 			}
 			found = append(found, some...)
 		}
 		slices.Sort(found)
 		if found = found[:min(n, len(found))]; len(found) == 0 {
-			return nil
+			return 0, nil
 		}
-		if _, err := r.w.changeList(ctx, tx, sendAgain, found, r.second*1000, r.id); err != nil {
-			return err
-		}
-		statement, args := keepFirst, []any{holdFor.Milliseconds(), r.id, r.first, r.mark}
-		if r.second == 0 {
-			statement, args = holdFirst, []any{r.mark, holdFor.Milliseconds(), r.id, found[0]}
-		}
-		_, err := rows.Exec(ctx, tx, r.w.sql.SQL(statement), args...)
-		return err
+		_, err := r.w.changeList(ctx, tx, sendAgain, found, r.second*1000, r.id)
+		return found[0], err
 	})
-	if txn.IsUnknown(err) && r.second == 0 && len(found) > 0 {
-		r.first = found[0] // it may have happened
-	}
 	if err != nil || len(found) == 0 {
 		return 0, from, err
-	}
-	if r.second == 0 {
-		r.first = found[0]
 	}
 	r.second++
 	return len(found), found[len(found)-1] + 1, nil // what is dead again by now is not sent once more
 }
-
-// free ends the wait of the first one, also where ctx has ended.
-func (r *redelivery) free(ctx context.Context) error {
-	if r.first == 0 {
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), freeWithin)
-	defer cancel()
-	return r.w.run(ctx, func(tx dialect.Tx) error {
-		_, err := rows.Exec(ctx, tx, r.w.sql.SQL(freeFirst), r.id, r.first, r.mark)
-		return err
-	})
-}
-
-// freeWithin bounds the end of a Redeliver whose context has ended.
-const freeWithin = 5 * time.Second

@@ -14,7 +14,11 @@ const noEnd = math.MaxInt64
 // Refill makes the deliveries that a subscription has missed, paused or disabled, from a position in the feed on, such as
 // Info.MissedFrom: of events that are kept and have one of its topics. Nothing that was delivered is made again, whatever
 // Retention has deleted. It answers how many it made, also beside an error: steps commit by themselves, and another call goes on
-// where this one ended. An ordered subscription gets them before what else it is owed.
+// where this one ended.
+//
+// The first one is sent when the last step is done, so that an ordered subscription gets all of them in the order of the feed and
+// before what else it is owed, but for what a worker has claimed by then. Where the call is cut off, what it has made is sent at once, and
+// a minute later where the process was killed: what another call makes comes behind what the subscription has got by then.
 //
 // Errors: ErrUnknownSubscription; outbox.ErrInvalidOptions for what can't be a name, or a position below 1; outbox.ErrGone, a
 // *GoneError, beside the rest being made, where part of what was missed from there on is purged. That stays in Info until it is
@@ -22,19 +26,18 @@ const noEnd = math.MaxInt64
 func (w *Webhooks) Refill(ctx context.Context, name string, from int64) (int, error) {
 	r, err := w.newRefill(ctx, name, from, noEnd)
 	if err == nil {
-		r.givesUp = true
 		err = r.missed(ctx)
 	}
-	return r.result(err)
+	return r.result(ctx, err)
 }
 
 // missed makes what the marks say, a step of a mark at a time.
 func (r *refill) missed(ctx context.Context) error {
 	for more := true; more; {
 		n := 0
-		err := r.w.run(ctx, func(tx dialect.Tx) (err error) {
-			n, more, err = r.missedStep(ctx, tx)
-			return err
+		err := r.hold.step(ctx, func(tx dialect.Tx) (lowest int64, err error) {
+			n, lowest, more, err = r.missedStep(ctx, tx)
+			return lowest, err
 		})
 		if err != nil {
 			return err
@@ -46,21 +49,21 @@ func (r *refill) missed(ctx context.Context) error {
 
 // missedStep makes the first deliveries in the place of the first mark that has any to be made, and leaves marks on both sides
 // of them. What is purged keeps its mark, but for one that is given up.
-func (r *refill) missedStep(ctx context.Context, tx dialect.Tx) (made int, more bool, err error) {
+func (r *refill) missedStep(ctx context.Context, tx dialect.Tx) (made int, lowest int64, more bool, err error) {
 	patterns, purged, err := r.begin(ctx, tx)
 	if err != nil {
-		return 0, false, err
+		return 0, 0, false, err
 	}
 	all, err := r.w.missedRanges(ctx, tx, r.id)
 	if err != nil {
-		return 0, false, err
+		return 0, 0, false, err
 	}
 	for _, m := range all {
-		if r.givesUp && r.from > purged.Seq && m.from <= purged.Seq {
+		if r.from > purged.Seq && m.from <= purged.Seq {
 			whole := m
 			m = m.within(purged.Seq+1, m.to)
 			if err := r.replace(ctx, tx, whole, m); err != nil {
-				return 0, false, err
+				return 0, 0, false, err
 			}
 		}
 		asked := m.within(r.from, r.to)
@@ -71,34 +74,22 @@ func (r *refill) missedStep(ctx context.Context, tx dialect.Tx) (made int, more 
 		if asked.empty() {
 			continue
 		}
-		if err := r.w.dropMissed(ctx, tx, r.id, m); err != nil { // it stands in the place of a delivery
-			return 0, false, err
-		}
-		n, last, err := r.deliver(ctx, tx, patterns, asked.from, asked.to)
-		if err != nil {
-			return 0, false, err
-		}
-		before, behind := m.without(asked.from, last, int64(n))
-		return n, true, r.mark(ctx, tx, before, behind)
+		made, lowest, _, err = r.deliver(ctx, tx, patterns, []missedRange{m}, asked.from, asked.to)
+		return made, lowest, true, err
 	}
-	return 0, false, nil
+	return 0, 0, false, nil
 }
 
-// replace puts another mark in the place of one, or none if it is empty.
-func (r *refill) replace(ctx context.Context, tx dialect.Tx, m, by missedRange) error {
+// replace puts other marks in the place of one, but for those that are empty.
+func (r *refill) replace(ctx context.Context, tx dialect.Tx, m missedRange, by ...missedRange) error {
 	if err := r.w.dropMissed(ctx, tx, r.id, m); err != nil {
 		return err
 	}
-	return r.mark(ctx, tx, by)
-}
-
-// mark makes marks of what is not empty.
-func (r *refill) mark(ctx context.Context, tx dialect.Tx, marks ...missedRange) error {
-	for _, m := range marks {
-		if m.empty() {
+	for _, part := range by {
+		if part.empty() {
 			continue
 		}
-		if err := r.w.markMissed(ctx, tx, r.id, m); err != nil {
+		if err := r.w.markMissed(ctx, tx, r.id, part); err != nil {
 			return err
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 
 	"github.com/sqloutbox/sqloutbox/dialect"
 	"github.com/sqloutbox/sqloutbox/internal/fanout"
@@ -24,27 +25,28 @@ FROM {feed} f JOIN {events} e ON e.seq = f.seq
 WHERE f.feed_seq >= ? AND f.feed_seq <= ?
 ORDER BY f.feed_seq
 LIMIT ?`
-	// By primary key.
+	// By primary key, in its order: of a list some planners make a filter, and read all that is there of the subscription. The state is
+	// computed, so that none takes an index that begins with it.
 	delivered = `SELECT feed_seq
 FROM {webhook_deliveries}
-WHERE subscription_id = ? AND feed_seq >= ? AND feed_seq <= ?`
+WHERE subscription_id = ? AND feed_seq >= ? AND feed_seq <= ? AND state + 0 <= 2
+ORDER BY feed_seq
+LIMIT ?`
 )
 
-// refillRows is how many events a step looks at; so many become due a second.
+// refillRows is how many events a step looks at, and how many deliveries; so many become due a second.
 const refillRows = 500
 
 // refill is a call of Refill or RefillRange under way.
 type refill struct {
-	w        *Webhooks
-	id       int64
+	hold
 	from, to int64
-	givesUp  bool // marks of what is purged, where from is behind that
 	total    int
 	gone     *outbox.GoneError
 }
 
 func (w *Webhooks) newRefill(ctx context.Context, name string, from, to int64) (*refill, error) {
-	r := &refill{w: w, from: from, to: to}
+	r := &refill{hold: w.newHold(0, "refill"), from: from, to: to}
 	if err := checkName(name); err != nil {
 		return r, err
 	}
@@ -60,7 +62,11 @@ func (w *Webhooks) newRefill(ctx context.Context, name string, from, to int64) (
 	})
 }
 
-func (r *refill) result(err error) (int, error) {
+// result ends a call: what was made is sent from here on.
+func (r *refill) result(ctx context.Context, err error) (int, error) {
+	if freed := r.free(ctx); err == nil {
+		err = freed
+	}
 	if r.total > 0 {
 		r.w.Wake()
 	}
@@ -109,9 +115,39 @@ func (r *refill) purged(ctx context.Context, tx dialect.Tx) (c outbox.Cursor, er
 	return c, err
 }
 
-// deliver makes deliveries between two positions, as many as a step takes, and answers up to where it came.
-func (r *refill) deliver(ctx context.Context, tx dialect.Tx, patterns []string, from, to int64) (made int, last int64, err error) {
-	var wanted []fanout.Event
+// deliver makes deliveries between two positions, as many as a step takes, in the place of marks that are there: what is left of those
+// stands on both sides. It answers the lowest position that it made one of, or 0, and up to where it came.
+func (r *refill) deliver(ctx context.Context, tx dialect.Tx, patterns []string, marks []missedRange, from, to int64) (made int, lowest, last int64, err error) {
+	wanted, last, err := r.wanted(ctx, tx, patterns, from, to)
+	if err != nil {
+		return 0, 0, 0, err
+	}
+	for _, m := range marks {
+		asked := m.within(from, last)
+		if asked.empty() {
+			continue
+		}
+		n := int64(0)
+		for _, e := range wanted {
+			if e.FeedSeq >= asked.from && e.FeedSeq <= asked.to {
+				n++
+			}
+		}
+		before, behind := m.without(asked.from, asked.to, n)
+		if err := r.replace(ctx, tx, m, before, behind); err != nil { // it stands in the place of a delivery
+			return 0, 0, 0, err
+		}
+	}
+	if len(wanted) > 0 {
+		lowest = wanted[0].FeedSeq
+	}
+	wait := int64(r.total/refillRows) * 1000
+	return len(wanted), lowest, last, fanout.Insert(ctx, tx, r.w.sql, fanout.Rows(r.id, wanted, wait))
+}
+
+// wanted are events between two positions that the subscription wants and has no delivery of, of as many as a step looks at, and up to
+// where it looked.
+func (r *refill) wanted(ctx context.Context, tx dialect.Tx, patterns []string, from, to int64) (wanted []fanout.Event, last int64, err error) {
 	n := 0
 	err = rows.Each(ctx, tx, r.w.sql.SQL(published), []any{from, to, int64(refillRows)}, func(row *sql.Rows) error {
 		var e fanout.Event
@@ -122,31 +158,18 @@ func (r *refill) deliver(ctx context.Context, tx dialect.Tx, patterns []string, 
 		}
 		return err
 	})
-	if err != nil {
-		return 0, 0, err
-	}
 	if n < refillRows {
 		last = to
 	}
-	there, err := rows.Int64s(ctx, tx, r.w.sql.SQL(delivered), r.id, from, last)
-	if err != nil {
-		return 0, 0, err
+	if err != nil || len(wanted) == 0 {
+		return nil, last, err
 	}
-	wanted = without(wanted, there)
-	wait := int64(r.total/refillRows) * 1000
-	return len(wanted), last, fanout.Insert(ctx, tx, r.w.sql, fanout.Rows(r.id, wanted, wait))
-}
-
-func without(events []fanout.Event, there []int64) []fanout.Event {
-	has := make(map[int64]bool, len(there))
-	for _, n := range there {
-		has[n] = true
+	there, err := rows.Int64s(ctx, tx, r.w.sql.SQL(delivered), r.id, wanted[0].FeedSeq, last, int64(refillRows))
+	if len(there) == refillRows { // of events that were put back, and have left the feed
+		last = there[len(there)-1]
 	}
-	var out []fanout.Event
-	for _, e := range events {
-		if !has[e.FeedSeq] {
-			out = append(out, e)
-		}
-	}
-	return out
+	return slices.DeleteFunc(wanted, func(e fanout.Event) bool {
+		_, has := slices.BinarySearch(there, e.FeedSeq)
+		return has || e.FeedSeq > last
+	}), last, err
 }

@@ -15,7 +15,7 @@ func TestStatementsAreHeldInGoldenFiles(t *testing.T) {
 		"listDeliveries": listDeliveries, "settledDeliveries": settledDeliveries, "sendAgain": sendAgain, "holdFirst": holdFirst, "keepFirst": keepFirst, "freeFirst": freeFirst, "probe": probe,
 		"nextInOrder": nextInOrder, "nextDue": nextDue, "claimDeliveries": claimDeliveries, "unclaim": unclaim,
 		"recordDone": recordDone, "recordDead": recordDead, "recordAgain": recordAgain, "giveBack": giveBack,
-		"endpointWorks": endpointWorks, "endpointFails": endpointFails,
+		"endpointWorks": endpointWorks, "endpointFails": endpointFails, "endpointRests": endpointRests,
 		"readEndpoint": readEndpoint, "readEvents": readEvents, "readPayload": readPayload, "readVersion": readVersion, "wasGone": wasGone,
 		"whoFails": whoFails, "disableSubscription": disableSubscription,
 		"sweepList": sweepList, "oldDeliveries": oldDeliveries, "dropDeliveries": dropDeliveries, "expire": expire,

@@ -19,7 +19,9 @@ const maxSignatures = 32
 
 // Verify is for receivers: it answers with the Webhook-Id of a request that was signed with one of the keys not longer
 // than Tolerance ago, and with an error for all others. It compares in constant time. body is the body as it came, byte for
-// byte; keys are "whsec_…" or "whpk_…", several while they change.
+// byte; keys are "whsec_…" or "whpk_…", several while they change. An id with a full stop in it is refused (ErrHeaders): id, timestamp
+// and body are signed with full stops between them, and who has overheard a request could make a part of the body a part of the id,
+// which nobody has seen yet then. The standard warns senders of such ids, and none of this package's has one: see ID.
 //
 // The id is the same on each try: whoever keeps it, with outbox.Inbox for one, handles each event once, whether it is sent
 // again by the sender or by somebody who has overheard it. A Verifier refuses the latter without a database.
@@ -49,7 +51,8 @@ func verify(h http.Header, body []byte, now time.Time, keys []Secret) (string, e
 	return "", fmt.Errorf("verify webhook: %w", ErrSignature)
 }
 
-// readHeaders refuses a header that is there twice: who else reads the request might take the other one.
+// readHeaders refuses a header that is there twice: who else reads the request might take the other one. It refuses an id with a full
+// stop, too: what is signed could be cut in another place.
 func readHeaders(h http.Header) (id, stamp string, signatures []string, err error) {
 	var values [3]string
 	for i, name := range []string{HeaderID, HeaderTimestamp, HeaderSignature} {
@@ -58,6 +61,9 @@ func readHeaders(h http.Header) (id, stamp string, signatures []string, err erro
 			return "", "", nil, fmt.Errorf("%w: %s is there %d times or empty", ErrHeaders, name, len(all))
 		}
 		values[i] = all[0]
+	}
+	if strings.Contains(values[0], ".") {
+		return "", "", nil, fmt.Errorf("%w: %s has a full stop in it, where what is signed could be cut in another place", ErrHeaders, HeaderID)
 	}
 	signatures = strings.Split(values[2], " ")
 	if len(signatures) > maxSignatures {

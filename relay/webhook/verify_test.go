@@ -3,6 +3,7 @@ package webhook
 import (
 	"errors"
 	"net/http"
+	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -94,6 +95,23 @@ func TestHeadersMustBeThereOnce(t *testing.T) {
 		h.Set(HeaderTimestamp, stamp)
 		_, err := Verify(h, body, k)
 		wantVerdict(t, stamp, err, ErrHeaders)
+	}
+}
+
+// Whoever has overheard a request gives it an id that nobody has seen: a part of what was the body.
+func TestWhatWasSignedIsNotCutInAnotherPlace(t *testing.T) {
+	now := vectorTime
+	stamp := strconv.FormatInt(now.Unix(), 10)
+	body := `{"at":"` + "." + stamp + "." + `"}`
+	for _, k := range []Secret{NewSecret(), NewPrivateKey()} {
+		h := http.Header{}
+		Sign(h, vectorID, now, []byte(body), k)
+		if _, err := verify(h, []byte(body), now, []Secret{k.Public()}); err != nil {
+			t.Error(err)
+		}
+		h.Set(HeaderID, vectorID+"."+stamp+`.{"at":"`)
+		_, err := verify(h, []byte(`"}`), now, []Secret{k.Public()})
+		wantVerdict(t, "cut in another place", err, ErrHeaders)
 	}
 }
 

@@ -77,9 +77,12 @@ SELECT feed_seq, seq, published_ms FROM outbox_feed WHERE feed_seq <= $1 ORDER B
 SELECT seq, id, topic, event_key, headers, payload, created_ms FROM outbox_events WHERE seq IN ($1, $2);
 
 -- feedPage
-SELECT f.feed_seq, f.seq, f.published_ms, COALESCE(e.topic, ''), COALESCE(LENGTH(e.payload), 0)
+SELECT f.feed_seq, f.seq, f.published_ms, COALESCE(e.topic, '')
 FROM outbox_feed f LEFT JOIN outbox_events e ON e.seq = f.seq
 WHERE f.feed_seq > $1 ORDER BY f.feed_seq LIMIT $2;
+
+-- feedSizes
+SELECT seq, LENGTH(payload) FROM outbox_events WHERE seq IN ($1, $2);
 
 -- forgetAll
 DELETE FROM outbox_deliveries WHERE since_ms >= 0 AND handler = $1 AND seq IN ($2, $3);

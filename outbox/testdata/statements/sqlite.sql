@@ -77,9 +77,12 @@ SELECT feed_seq, seq, published_ms FROM outbox_feed WHERE feed_seq <= ? ORDER BY
 SELECT seq, id, topic, event_key, headers, payload, created_ms FROM outbox_events WHERE seq IN (?, ?);
 
 -- feedPage
-SELECT f.feed_seq, f.seq, f.published_ms, COALESCE(e.topic, ''), COALESCE(LENGTH(e.payload), 0)
+SELECT f.feed_seq, f.seq, f.published_ms, COALESCE(e.topic, '')
 FROM outbox_feed f LEFT JOIN outbox_events e ON e.seq = f.seq
 WHERE f.feed_seq > ? ORDER BY f.feed_seq LIMIT ?;
+
+-- feedSizes
+SELECT seq, LENGTH(payload) FROM outbox_events WHERE seq IN (?, ?);
 
 -- forgetAll
 DELETE FROM outbox_deliveries WHERE since_ms >= 0 AND handler = ? AND seq IN (?, ?);

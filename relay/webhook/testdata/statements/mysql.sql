@@ -18,7 +18,9 @@ DELETE outbox_webhook_deliveries FROM outbox_webhook_deliveries FORCE INDEX (PRI
 -- delivered
 SELECT feed_seq
 FROM outbox_webhook_deliveries
-WHERE subscription_id = ? AND feed_seq >= ? AND feed_seq <= ?;
+WHERE subscription_id = ? AND feed_seq >= ? AND feed_seq <= ? AND state + 0 <= 2
+ORDER BY feed_seq
+LIMIT ?;
 
 -- disableSubscription
 UPDATE outbox_subscriptions
@@ -36,8 +38,12 @@ DELETE FROM outbox_subscriptions WHERE id = ? AND state = 3;
 
 -- endpointFails
 UPDATE outbox_subscriptions
-SET failing_ms = CASE WHEN failing_ms = 0 THEN (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000) ELSE failing_ms END, failures = failures + ?,
-    rest_ms = CASE WHEN rest_ms < (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000) + ? THEN (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000) + ? ELSE rest_ms END
+SET failing_ms = CASE WHEN failing_ms = 0 THEN (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000) ELSE failing_ms END, failures = failures + ?
+WHERE id = ? AND version = ?;
+
+-- endpointRests
+UPDATE outbox_subscriptions
+SET rest_ms = CASE WHEN rest_ms < (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000) + ? THEN (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000) + ? ELSE rest_ms END
 WHERE id = ? AND version = ?;
 
 -- endpointWorks

@@ -18,7 +18,9 @@ DELETE FROM outbox_webhook_deliveries WHERE subscription_id = $1 AND feed_seq = 
 -- delivered
 SELECT feed_seq
 FROM outbox_webhook_deliveries
-WHERE subscription_id = $1 AND feed_seq >= $2 AND feed_seq <= $3;
+WHERE subscription_id = $1 AND feed_seq >= $2 AND feed_seq <= $3 AND state + 0 <= 2
+ORDER BY feed_seq
+LIMIT $4;
 
 -- disableSubscription
 UPDATE outbox_subscriptions
@@ -36,9 +38,13 @@ DELETE FROM outbox_subscriptions WHERE id = $1 AND state = 3;
 
 -- endpointFails
 UPDATE outbox_subscriptions
-SET failing_ms = CASE WHEN failing_ms = 0 THEN ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT) ELSE failing_ms END, failures = failures + $1,
-    rest_ms = CASE WHEN rest_ms < ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT) + $2 THEN ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT) + $3 ELSE rest_ms END
-WHERE id = $4 AND version = $5;
+SET failing_ms = CASE WHEN failing_ms = 0 THEN ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT) ELSE failing_ms END, failures = failures + $1
+WHERE id = $2 AND version = $3;
+
+-- endpointRests
+UPDATE outbox_subscriptions
+SET rest_ms = CASE WHEN rest_ms < ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT) + $1 THEN ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT) + $2 ELSE rest_ms END
+WHERE id = $3 AND version = $4;
 
 -- endpointWorks
 UPDATE outbox_subscriptions SET failing_ms = 0, failures = 0 WHERE id = $1 AND version = $2;

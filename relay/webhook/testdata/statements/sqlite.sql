@@ -18,7 +18,9 @@ DELETE FROM outbox_webhook_deliveries WHERE subscription_id = ? AND feed_seq = ?
 -- delivered
 SELECT feed_seq
 FROM outbox_webhook_deliveries
-WHERE subscription_id = ? AND feed_seq >= ? AND feed_seq <= ?;
+WHERE subscription_id = ? AND feed_seq >= ? AND feed_seq <= ? AND state + 0 <= 2
+ORDER BY feed_seq
+LIMIT ?;
 
 -- disableSubscription
 UPDATE outbox_subscriptions
@@ -36,8 +38,12 @@ DELETE FROM outbox_subscriptions WHERE id = ? AND state = 3;
 
 -- endpointFails
 UPDATE outbox_subscriptions
-SET failing_ms = CASE WHEN failing_ms = 0 THEN (CAST(unixepoch('subsec') * 1000 AS INTEGER)) ELSE failing_ms END, failures = failures + ?,
-    rest_ms = CASE WHEN rest_ms < (CAST(unixepoch('subsec') * 1000 AS INTEGER)) + ? THEN (CAST(unixepoch('subsec') * 1000 AS INTEGER)) + ? ELSE rest_ms END
+SET failing_ms = CASE WHEN failing_ms = 0 THEN (CAST(unixepoch('subsec') * 1000 AS INTEGER)) ELSE failing_ms END, failures = failures + ?
+WHERE id = ? AND version = ?;
+
+-- endpointRests
+UPDATE outbox_subscriptions
+SET rest_ms = CASE WHEN rest_ms < (CAST(unixepoch('subsec') * 1000 AS INTEGER)) + ? THEN (CAST(unixepoch('subsec') * 1000 AS INTEGER)) + ? ELSE rest_ms END
 WHERE id = ? AND version = ?;
 
 -- endpointWorks
