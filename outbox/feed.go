@@ -25,8 +25,7 @@ WHERE name = '` + feedno.Epoch + `'`
 // dump and restore. Relays with Options.Feed write it, and what Retention keeps of it anybody can read, at any pace.
 //
 // It is safe for concurrent use, and holds no connection between calls. Where the feed is not on, every method answers
-// ErrNoFeed, but for
-// BackFill, which turns it on, as the first relay with Options.Feed does, and package webhook's Create.
+// ErrNoFeed, but for BackFill, which turns it on, as the first relay with Options.Feed does, and package webhook's Create.
 type Feed struct{ o *Outbox }
 
 // FeedEvent is a published event with its place in the feed.

@@ -52,8 +52,6 @@ func checkAutocommit(ctx context.Context, db *sql.DB) error {
 	return nil
 }
 
-// readOnlyVariables: super_read_only is MySQL's and turns read_only on with it; transaction_read_only was called
-// tx_read_only before MySQL 8.0 and MariaDB 11.1.
 // checkBinaryLog: InnoDB refuses what READ COMMITTED writes where the log is of statements (1665). (MySQL manual, 7.4.4.2 "Setting
 // The Binary Log Format".)
 func checkBinaryLog(ctx context.Context, db *sql.DB) error {
@@ -72,6 +70,8 @@ func checkBinaryLog(ctx context.Context, db *sql.DB) error {
 	return nil
 }
 
+// readOnlyVariables: super_read_only is MySQL's and turns read_only on with it; transaction_read_only was called
+// tx_read_only before MySQL 8.0 and MariaDB 11.1.
 var readOnlyVariables = [...]struct{ name, meaning string }{
 	{"@@global.read_only", "the server is a replica or in a failover: connect to the primary"},
 	{"@@global.innodb_read_only", "InnoDB was started read-only, as on an Aurora reader: connect to the writer"},
