@@ -89,8 +89,8 @@ type Dialect interface {
 	Classify(err error) Class
 
 	// Check looks at the server behind db once at start-up and answers with an error that says what to do: engine of
-	// another kind, too old for SKIP LOCKED, read-only, a private :memory: database for each connection. It leaves the
-	// database as it was.
+	// another kind, too old for SKIP LOCKED, read-only, a private :memory: database for each connection, an encoding that
+	// lacks characters, sessions that read what is not committed. It leaves the database as it was.
 	Check(ctx context.Context, db *sql.DB) error
 
 	// SeqBehind looks whether the next row of table would get a seq no higher than that of a row which is there, and
