@@ -41,6 +41,8 @@ var mutants = []struct {
 	{"a local clock", "mysql mariadb", "the clock knows no time zone", clock("(TIMESTAMPDIFF(MICROSECOND, '1970-01-01', NOW(6)) DIV 1000)")},
 	{"an in-transaction check that always says yes", "mysql mariadb sqlite", "a transaction that ended unnoticed takes no event", wrap(func(d dialect.Dialect) dialect.Dialect { return alwaysIn{d} })},
 	{"an in-transaction check that always says yes", "mysql mariadb", "a swallowed deadlock leaves no ghost", wrap(func(d dialect.Dialect) dialect.Dialect { return alwaysIn{d} })},
+	{"aborted transactions taken for something else", "postgres", "a transaction that ended unnoticed takes no event", classify(dialect.Aborted, dialect.Other)},
+	{"aborted transactions taken for something else", "postgres", "InTx refuses to commit what ended after Write", classify(dialect.Aborted, dialect.Other)},
 	{"conflicts taken for something else", "sqlite", "what only another try can mend is a conflict", classify(dialect.Conflict, dialect.Other)},
 	{"conflicts taken for something else", "sqlite", "a commit that collides is run again, and nothing is handed over twice, total", classify(dialect.Conflict, dialect.Other)},
 	{"duplicates taken for something else", "", "an id that is taken is refused", classify(dialect.Duplicate, dialect.Other)},

@@ -182,6 +182,9 @@ const (
 	ReadOnly
 	// SchemaMissing: a table, column or index of ours does not exist. SQLite has no code for it: there it is Other.
 	SchemaMissing
+	// Aborted: a statement of the transaction had failed before, and so the engine refuses this one, or has rolled all of it
+	// back in place of COMMIT (PostgreSQL). Nothing of the transaction stays.
+	Aborted
 )
 
 // Retryable reports whether the library's own transactions are run again after an error of this class.
@@ -202,6 +205,8 @@ func (c Class) String() string {
 		return "read-only"
 	case SchemaMissing:
 		return "schema missing"
+	case Aborted:
+		return "aborted"
 	default:
 		return "other"
 	}
