@@ -42,7 +42,7 @@ func TestStatementsAreHeldInGoldenFiles(t *testing.T) {
 		"stillPublished": stillPublished, "publishedAgain": publishedAgain,
 		"publishedPage": publishedPage, "countBehind": countBehind, "insertFill": insertFill, "readFill": readFill, "lockFill": lockFill,
 		"moveFill": moveFill, "markFill": markFill, "endFill": endFill, "lockUnnumbered": lockUnnumbered, "setNumbers": setNumbers,
-		"highestSeq": highestSeq, "handlersBegin": handlersBegin, "notesInHand": notesInHand, "allSubscriptions": allSubscriptions, "lastDelivered": lastDelivered,
+		"highestSeq": highestSeq, "handlersBegin": handlersBegin, "notesInHand": notesInHand, "lastDelivered": lastDelivered, "latelyDelivered": latelyDelivered,
 		"heldKeys": heldKeys + heldPage, "heldKeys of one": heldKeys + heldKey + heldPage,
 	})
 }

@@ -1,6 +1,3 @@
--- allSubscriptions
-SELECT id FROM outbox_subscriptions;
-
 -- countBehind
 SELECT COUNT(*) FROM outbox_events FORCE INDEX (outbox_events_pending) WHERE state > 0 AND state < 2 AND seq > ?;
 
@@ -142,6 +139,11 @@ INSERT INTO outbox_events (id, topic, event_key, partition_no, headers, payload)
 INSERT INTO outbox_pauses (topic, since_ms) VALUES (?, (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000)) ON DUPLICATE KEY UPDATE topic = topic;
 
 -- lastDelivered
+SELECT s.id, COALESCE((SELECT d.seq FROM outbox_webhook_deliveries d WHERE d.subscription_id = s.id
+                     ORDER BY d.subscription_id DESC, d.feed_seq DESC LIMIT 1), 0)
+FROM outbox_subscriptions s;
+
+-- latelyDelivered
 SELECT COALESCE(MAX(seq), 0) FROM (
        SELECT seq FROM outbox_webhook_deliveries WHERE subscription_id = ? ORDER BY feed_seq DESC LIMIT 1000
        ) d;
