@@ -25,7 +25,7 @@ func TestStatementsAreHeldInGoldenFiles(t *testing.T) {
 		"outstandingPage": outstandingPage, "readHandlers": readHandlers, "countDeliveries": countDeliveries, "oldestUnhandled": oldestUnhandled,
 		"oldPublished": oldPublished, "purgePublished": purgePublished, "oldDead": oldDead,
 		"countPending": countPending, "countPublished": countPublished, "countDead": countDead,
-		"countScheduled": countScheduled, "countDue": countDue, "oldestPending": oldestPending,
+		"countScheduled": countScheduled, "countOverdue": countOverdue, "firstDue": firstDue, "firstOverdue": firstOverdue, "countDue": countDue, "oldestPending": oldestPending,
 		"countHeld": countHeld, "countWaiting": countWaiting, "countRetrying": countRetrying, "countPaused": countPaused,
 		"oldestHeld": oldestHeld, "oldestWaiting": oldestWaiting, "countHeldKeys": countHeldKeys,
 		"readClock": readClock, "readLeases": readLeases, "readCounters": readCounters,

@@ -16,6 +16,9 @@ SELECT COUNT(*) FROM outbox_events WHERE state = 4;
 -- countHeldKeys
 SELECT COUNT(DISTINCT event_key) FROM outbox_held;
 
+-- countOverdue
+SELECT COUNT(*) FROM outbox_events WHERE state = 3 AND due_ms <= $1;
+
 -- countPaused
 SELECT COUNT(*) FROM outbox_events WHERE state = 6;
 
@@ -29,7 +32,7 @@ SELECT COUNT(*) FROM outbox_events WHERE state = 1;
 SELECT COUNT(*) FROM outbox_events WHERE state = 5 AND due_ms <= $1;
 
 -- countScheduled
-SELECT COUNT(*) FROM outbox_events WHERE state = 3;
+SELECT COUNT(*) FROM outbox_events WHERE state = 3 AND due_ms > $1;
 
 -- countTotal
 SELECT COUNT(*) FROM outbox_relays WHERE order_name = 'total' AND NOT (until_ms <= ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT) OR until_ms > ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT) + 2 * (until_ms - seen_ms));
@@ -77,6 +80,12 @@ SELECT seq, id, topic, event_key, headers, payload, created_ms FROM outbox_event
 SELECT f.feed_seq, f.seq, f.published_ms, COALESCE(e.topic, ''), COALESCE(LENGTH(e.payload), 0)
 FROM outbox_feed f LEFT JOIN outbox_events e ON e.seq = f.seq
 WHERE f.feed_seq > $1 ORDER BY f.feed_seq LIMIT $2;
+
+-- firstDue
+SELECT state, created_ms, due_ms, first_failed_ms, total_attempts - attempts FROM outbox_events WHERE state = 0 AND due_ms <= $1 ORDER BY due_ms, seq LIMIT 1;
+
+-- firstOverdue
+SELECT state, created_ms, due_ms, first_failed_ms, total_attempts - attempts FROM outbox_events WHERE state = 3 AND due_ms <= $1 ORDER BY due_ms, seq LIMIT 1;
 
 -- forgetAll
 DELETE FROM outbox_deliveries WHERE since_ms >= 0 AND handler = $1 AND seq IN ($2, $3);
@@ -209,13 +218,14 @@ SELECT consumer, message_id FROM outbox_inbox WHERE received_ms < $1 ORDER BY re
 SELECT seq, feed_seq FROM outbox_events WHERE state = 1 AND due_ms < $1 ORDER BY due_ms, seq LIMIT $2 FOR UPDATE SKIP LOCKED;
 
 -- oldestHeld
-SELECT created_ms FROM outbox_events WHERE state > 3 AND state < 5 ORDER BY state, seq LIMIT 1;
+SELECT state, created_ms, due_ms, first_failed_ms, total_attempts - attempts FROM outbox_events WHERE state > 3 AND state < 5 ORDER BY state, seq LIMIT 1;
 
 -- oldestNumber
 SELECT COALESCE((SELECT feed_seq FROM outbox_feed ORDER BY feed_seq LIMIT 1), 0);
 
 -- oldestPending
-SELECT created_ms FROM outbox_events WHERE state <= 0 ORDER BY state, seq LIMIT 1;
+SELECT state, created_ms, due_ms, first_failed_ms, total_attempts - attempts FROM outbox_events
+WHERE state <= 0 AND (claimed_by = '' OR first_failed_ms > 0) ORDER BY state, seq LIMIT 1;
 
 -- oldestUnhandled
 SELECT e.seq, e.topic, e.created_ms, COALESCE(d.handler, '') FROM (
@@ -227,7 +237,7 @@ SELECT e.seq, e.topic, e.created_ms, COALESCE(d.handler, '') FROM (
 ) e LEFT JOIN outbox_deliveries d ON d.seq = e.seq AND d.state IN (1, 2);
 
 -- oldestWaiting
-SELECT created_ms FROM outbox_events WHERE state > 4 AND state < 6 ORDER BY state, seq LIMIT 1;
+SELECT state, created_ms, due_ms, first_failed_ms, total_attempts - attempts FROM outbox_events WHERE state > 4 AND state < 6 ORDER BY state, seq LIMIT 1;
 
 -- outstandingPage
 SELECT seq FROM outbox_deliveries WHERE handler = $1 AND state = 0 AND seq > $2 ORDER BY seq LIMIT $3;
