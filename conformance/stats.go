@@ -13,6 +13,8 @@ func statsRules() []rule {
 		{"stats count by state", statsCount},
 		{"stats tell held, waiting and paused events apart", statsApart},
 		{"stats tell the age of the oldest pending event", statsAge},
+		{"stats count a delayed event from when it is due, though no relay lives", statsOverdue},
+		{"stats count a requeued event from when it was put back", statsRequeued},
 		{"stats name the owner of the lease", statsLease},
 	}...)
 }
@@ -63,9 +65,34 @@ func statsAge(t *env) {
 	t.old("published", 1, published, time.Hour)
 	t.exec(`UPDATE {events} SET created_ms = 1`)
 	t.write(events("e", 3)...)
-	t.exec(`UPDATE {events} SET created_ms = {clock} - 60000 WHERE id = ?`, "e-0")
+	t.exec(`UPDATE {events} SET created_ms = {clock} - 60000, due_ms = {clock} - 60000 WHERE id = ?`, "e-0")
 	if s := t.stats(); s.OldestPending < time.Minute || s.OldestPending > 2*time.Minute {
 		t.Errorf("oldest pending %v, want a minute", s.OldestPending)
+	}
+}
+
+func statsOverdue(t *env) {
+	t.write(outbox.Event{ID: "delayed", Topic: "t", Delay: time.Hour})
+	t.exec(`UPDATE {events} SET created_ms = created_ms - 7200000, due_ms = {clock} - 60000`)
+	for _, met := range []bool{false, true} {
+		if met {
+			t.exec(`UPDATE {events} SET state = 0`)
+		}
+		s := t.stats()
+		if s.Due != 1 || s.Pending != 1 || s.Scheduled != 0 || s.OldestPending < time.Minute || s.OldestPending > time.Hour {
+			t.Errorf("made pending by a relay: %v: %+v", met, s)
+		}
+	}
+}
+
+func statsRequeued(t *env) {
+	t.bury(events("dead", 1)...)
+	t.exec(`UPDATE {events} SET created_ms = 1`)
+	if n, err := t.o.Requeue(t.ctx(), "dead-0"); n != 1 || err != nil {
+		t.Fatalf("requeue: %d, %v", n, err)
+	}
+	if s := t.stats(); s.Due != 1 || s.OldestPending > time.Hour {
+		t.Errorf("%+v", s)
 	}
 }
 

@@ -56,11 +56,11 @@ func TestCheckRefusesOldAndStrangeServers(t *testing.T) {
 	}
 	old := stubdb.Open(stubdb.Answers{
 		"SELECT version()": {"PostgreSQL 10.23 on x86_64-pc-linux-gnu"},
-		postgresState:      {int64(100023), false, false},
+		postgresState:      {int64(100023), false, false, "UTF8", "UTF8"},
 	})
 	wantRefusal(t, postgres.New(), old, "too old", "PostgreSQL 11", "10.23")
 	wantRefusal(t, postgres.New(), stubdb.Open(version("CockroachDB CCL v23.1.11")), "CockroachDB")
-	wantRefusal(t, mysql.New(), stubdb.Open(version("5.7.44-log")), "too old", "8.0.13", "5.7.44")
+	wantRefusal(t, mysql.New(), stubdb.Open(version("5.7.44-log")), "too old", "8.0.16", "5.7.44")
 	wantRefusal(t, mysql.New(), stubdb.Open(version("10.5.22-MariaDB")), "too old", "10.6", "10.5.22")
 	wantRefusal(t, mysql.New(), stubdb.Open(version("8.0.11-TiDB-v7.5.0")), "TiDB")
 	wantRefusal(t, mysql.New(), stubdb.Open(version("CockroachDB CCL v23.1.11")), "CockroachDB")
@@ -74,12 +74,14 @@ func TestCheckRefusesOldAndStrangeServers(t *testing.T) {
 const postgresState = `
 SELECT current_setting('server_version_num')::BIGINT,
        pg_is_in_recovery(),
-       current_setting('transaction_read_only') = 'on'`
+       current_setting('transaction_read_only') = 'on',
+       current_setting('server_encoding'),
+       current_setting('client_encoding')`
 
 func TestCheckRefusesWhatNeverCommits(t *testing.T) {
 	standby := stubdb.Open(stubdb.Answers{
 		"SELECT version()": {"PostgreSQL 15.18 (Debian 15.18-0+deb12u1)"},
-		postgresState:      {int64(150018), true, true},
+		postgresState:      {int64(150018), true, true, "UTF8", "UTF8"},
 	})
 	wantRefusal(t, postgres.New(), standby, "read-only standby", "primary")
 
@@ -87,6 +89,7 @@ func TestCheckRefusesWhatNeverCommits(t *testing.T) {
 		answers := stubdb.Answers{
 			"SELECT version()":                       {"8.0.36"},
 			"SELECT @@session.autocommit":            {int64(1)},
+			"SELECT @@session.transaction_isolation": {"REPEATABLE-READ"},
 			askBinaryLog:                             {int64(1), "MIXED"},
 			"SELECT @@global.read_only":              {int64(0)},
 			"SELECT @@global.innodb_read_only":       {int64(0)},
@@ -126,6 +129,69 @@ func TestCheckRefusesABinaryLogOfStatements(t *testing.T) {
 			wantRefusal(t, d, statements, "binlog_format", "ROW or MIXED")
 		} else if err := d.Check(t.Context(), statements); err != nil {
 			t.Errorf("there is no log: %v", err)
+		}
+	})
+}
+
+// A reader would see what a relay's late settle has numbered, and is rolled back.
+func TestCheckRefusesSessionsThatReadWhatIsNotCommitted(t *testing.T) {
+	eachURL(t, func(t *testing.T, url string) {
+		_, d := open(t, url)
+		if d.Name() != "mysql" {
+			t.Skip("only MySQL and MariaDB have sessions of that level")
+		}
+		parameter := "transaction_isolation"
+		if strings.HasPrefix(url, "mariadb") {
+			parameter = "tx_isolation"
+		}
+		for level, refused := range map[string]bool{"READ-UNCOMMITTED": true, "READ-COMMITTED": false, "REPEATABLE-READ": false, "SERIALIZABLE": false} {
+			db, _ := open(t, withParameter(t, url, parameter, "'"+level+"'"))
+			if refused {
+				wantRefusal(t, d, db, "READ UNCOMMITTED", parameter+"='READ-COMMITTED'")
+			} else if err := d.Check(t.Context(), db); err != nil {
+				t.Errorf("%s: %v", level, err)
+			}
+		}
+	})
+}
+
+// What an error says may hold any character, and so may names.
+func TestCheckRefusesEncodingsThatLackCharacters(t *testing.T) {
+	const text = "\uFFFD 事件 é"
+	eachURL(t, func(t *testing.T, url string) {
+		db, d := open(t, url)
+		switch d.Name() {
+		case "postgres":
+			for encoding, refused := range map[string]bool{"LATIN1": true, "EUC_JP": true, "SQL_ASCII": false, "UTF8": false} {
+				name := one[string](t, db, "SELECT current_database()") + "_" + strings.ToLower(encoding)
+				exec(t, db, "CREATE DATABASE "+name+" ENCODING '"+encoding+"' TEMPLATE template0 LC_COLLATE 'C' LC_CTYPE 'C'")
+				other, err := sql.Open("pgx", strings.Replace(url, strings.TrimSuffix(name, "_"+strings.ToLower(encoding)), name, 1))
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer exec(t, db, "DROP DATABASE "+name)
+				defer other.Close()
+				if refused {
+					wantRefusal(t, d, other, "the database's encoding is "+encoding, "ENCODING 'UTF8'")
+					continue
+				}
+				if err := d.Check(t.Context(), other); err != nil {
+					t.Errorf("%s: %v", encoding, err)
+				}
+				if got := one[string](t, other, "SELECT $1::TEXT", text); got != text {
+					t.Errorf("%s makes %q of %q", encoding, got, text)
+				}
+			}
+			session, _ := open(t, withParameter(t, url, "client_encoding", "LATIN1"))
+			wantRefusal(t, d, session, "client_encoding is LATIN1", "client_encoding to UTF8")
+		case "sqlite":
+			for _, encoding := range []string{"UTF-16le", "UTF-16be"} {
+				other, _ := open(t, "sqlite:"+filepath.Join(t.TempDir(), "app.db")+"?_pragma=encoding('"+encoding+"')")
+				exec(t, other, "CREATE TABLE host (id BIGINT PRIMARY KEY)")
+				wantRefusal(t, d, other, "encoding is "+encoding, "UTF-8")
+			}
+		default:
+			t.Skip("its columns hold bytes")
 		}
 	})
 }

@@ -89,8 +89,8 @@ type Dialect interface {
 	Classify(err error) Class
 
 	// Check looks at the server behind db once at start-up and answers with an error that says what to do: engine of
-	// another kind, too old for SKIP LOCKED, read-only, a private :memory: database for each connection. It leaves the
-	// database as it was.
+	// another kind, too old for SKIP LOCKED, read-only, a private :memory: database for each connection, an encoding that
+	// lacks characters, sessions that read what is not committed. It leaves the database as it was.
 	Check(ctx context.Context, db *sql.DB) error
 
 	// SeqBehind looks whether the next row of table would get a seq no higher than that of a row which is there, and
@@ -182,6 +182,9 @@ const (
 	ReadOnly
 	// SchemaMissing: a table, column or index of ours does not exist. SQLite has no code for it: there it is Other.
 	SchemaMissing
+	// Aborted: a statement of the transaction had failed before, and so the engine refuses this one, or has rolled all of it
+	// back in place of COMMIT (PostgreSQL). Nothing of the transaction stays.
+	Aborted
 )
 
 // Retryable reports whether the library's own transactions are run again after an error of this class.
@@ -202,6 +205,8 @@ func (c Class) String() string {
 		return "read-only"
 	case SchemaMissing:
 		return "schema missing"
+	case Aborted:
+		return "aborted"
 	default:
 		return "other"
 	}

@@ -135,7 +135,7 @@ func TestThePostgreSQLSequenceIsFoundUnderOtherNames(t *testing.T) {
 		if d.Name() != "postgres" {
 			t.Skip("only PostgreSQL numbers rows by a sequence")
 		}
-		for _, opts := range []*migrations.Options{{Schema: "box"}, {Prefix: "MyApp_"}, {Schema: "Other", Prefix: "MyApp_"}} {
+		for _, opts := range []*migrations.Options{{Schema: "box"}, {Prefix: "MyApp_"}, {Schema: "other", Prefix: "MyApp_"}} {
 			makeTables(t, db, d, opts)
 			table := opts.Prefix + "events"
 			if opts.Prefix == "" {

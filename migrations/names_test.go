@@ -67,7 +67,7 @@ func TestASchemaHoldsEverything(t *testing.T) {
 		if d.Name() != "postgres" {
 			t.Skip("only PostgreSQL has schemas and rights of a role on them")
 		}
-		for _, opts := range []*migrations.Options{{Schema: "Box"}, {Schema: "box2", Prefix: "p_"}, {Schema: "outbox_prod", Prefix: "evt_"}} {
+		for _, opts := range []*migrations.Options{{Schema: "box"}, {Schema: "box2", Prefix: "p_"}, {Schema: "outbox_prod", Prefix: "evt_"}} {
 			if err := migrations.Check(t.Context(), db, d, opts); !errors.Is(err, migrations.ErrSchemaMissing) {
 				t.Errorf("%+v: %v", opts, err)
 			}
@@ -86,11 +86,29 @@ func TestASchemaHoldsEverything(t *testing.T) {
 			t.Errorf("%d indexes outside of the schemas", outside)
 		}
 		insert(t, db, d, "box2.p_", "an event")
-		if err := migrations.Down(t.Context(), db, d, &migrations.Options{Schema: "Box"}); err != nil {
+		if err := migrations.Down(t.Context(), db, d, &migrations.Options{Schema: "box"}); err != nil {
 			t.Fatal(err)
 		}
 		if err := migrations.Check(t.Context(), db, d, &migrations.Options{Schema: "box2", Prefix: "p_"}); err != nil {
 			t.Error(err)
+		}
+	})
+}
+
+// Names stand unquoted in SQL, where a reserved word is a syntax error.
+func TestASchemaIsNoReservedWord(t *testing.T) {
+	each(t, func(t *testing.T, db *sql.DB, d dialect.Dialect) {
+		if d.Name() != "postgres" {
+			t.Skip("only PostgreSQL has schemas and rights of a role on them")
+		}
+		const words = "SELECT word FROM pg_get_keywords() WHERE catcode IN ('R', 'T') = $1 AND word ~ '^[a-z_]+$'"
+		for _, reserved := range []bool{true, false} {
+			for _, word := range column[string](t, db, words, reserved) {
+				_, err := migrations.SQL(d, &migrations.Options{Schema: word})
+				if refused := errors.Is(err, migrations.ErrInvalidOptions); refused != reserved && word != "system_user" { // reserved from 16 on
+					t.Errorf("%q is reserved: %v, and refused: %v", word, reserved, err)
+				}
+			}
 		}
 	})
 }

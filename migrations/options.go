@@ -8,7 +8,8 @@ type Options struct {
 	// Prefix begins the name of every table and index; default "outbox_". Letters, digits and underscores, not a digit
 	// first, at most 32 bytes, so that no name gets longer than the 63 that PostgreSQL keeps.
 	Prefix string
-	// Schema is the PostgreSQL schema for the tables; default: the search path decides. Refused elsewhere.
+	// Schema is the PostgreSQL schema for the tables; default: the search path decides. Lower-case letters, digits and
+	// underscores, not a digit first, at most 63 bytes, and no reserved word. Refused elsewhere.
 	Schema string
 }
 

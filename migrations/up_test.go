@@ -113,6 +113,7 @@ func TestOptionsAreValidated(t *testing.T) {
 		bad := []migrations.Options{
 			{Prefix: "1box_"}, {Prefix: "a-b"}, {Prefix: `a"`}, {Prefix: "a b"}, {Prefix: "é_"}, {Prefix: "a.b"}, {Prefix: "a;"},
 			{Prefix: strings.Repeat("a", 33)}, {Schema: "a.b"}, {Schema: `"x"`}, {Schema: strings.Repeat("a", 64)},
+			{Schema: "Billing"}, {Schema: "order"}, {Schema: "user"},
 		}
 		if d.Name() != "postgres" {
 			bad = append(bad, migrations.Options{Schema: "public"})

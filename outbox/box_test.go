@@ -82,6 +82,9 @@ type event struct {
 	group     int64         // of a held one, in place of due
 	age       time.Duration // since it was written
 	attempts  int
+	before    int           // attempts before it was requeued
+	failed    time.Duration // since it failed first; 0: never
+	claimed   string
 	lastError string
 }
 
@@ -96,9 +99,15 @@ func (b *box) put(events ...event) {
 		if e.group != 0 {
 			due, amount = `?`, e.group
 		}
-		b.exec(`INSERT INTO {events} (seq, id, topic, event_key, payload, state, due_ms, created_ms, attempts, last_error)
-VALUES (?, ?, ?, ?, ?, ?, `+due+`, {clock} - ?, ?, ?)`,
-			e.seq, eventID(e.seq), e.topic, e.key, []byte{}, e.state, amount, e.age.Milliseconds(), e.attempts, e.lastError)
+		firstFailed := `?`
+		if e.failed != 0 {
+			firstFailed = `{clock} - ?`
+		}
+		b.exec(`INSERT INTO {events} (seq, id, topic, event_key, payload, state, due_ms, created_ms, attempts, total_attempts, first_failed_ms,
+  claimed_by, last_error)
+VALUES (?, ?, ?, ?, ?, ?, `+due+`, {clock} - ?, ?, ?, `+firstFailed+`, ?, ?)`,
+			e.seq, eventID(e.seq), e.topic, e.key, []byte{}, e.state, amount, e.age.Milliseconds(), e.attempts, e.attempts+e.before,
+			e.failed.Milliseconds(), e.claimed, e.lastError)
 	}
 }
 

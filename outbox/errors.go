@@ -10,8 +10,9 @@ import (
 // Errors of Write and InTx.
 var (
 	// ErrNoTransaction: the transaction has ended, whether the host knows it or not: after a deadlock (MySQL,
-	// MariaDB), an interrupted statement (SQLite), a Commit or a Rollback. Nothing was written. Roll back and run the
-	// whole business transaction again.
+	// MariaDB), an interrupted statement (SQLite), one that failed (PostgreSQL), a Commit or a Rollback. The call has
+	// written nothing, and what was written before it stays only where the host has committed by itself. Roll back and run
+	// the whole business transaction again.
 	ErrNoTransaction = errors.New("the transaction is no longer open")
 	// ErrDuplicate: an event with this id is in the outbox already, or twice in the call. On PostgreSQL the
 	// transaction is aborted by it; set Options.IgnoreDuplicates where doubles are expected.

@@ -4,8 +4,9 @@ import "time"
 
 // Event is one fact to hand on. What Write takes is not changed and not kept.
 type Event struct {
-	// ID names the event for ever: it stays the same over every redelivery, so consumers can tell doubles apart. At
-	// most 128 bytes of UTF-8 without NUL, compared byte by byte. Empty: a new UUIDv7.
+	// ID names the event: it stays the same over every redelivery, so consumers can tell doubles apart. It must be unique
+	// for ever, and is refused a second time (ErrDuplicate) for as long as the event's row exists. At most 128 bytes of
+	// UTF-8 without NUL, compared byte by byte. Empty: a new UUIDv7.
 	ID string
 	// Topic says what kind of event it is. Required, at most 255 bytes of UTF-8 without NUL.
 	Topic string

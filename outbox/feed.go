@@ -25,8 +25,10 @@ WHERE name = '` + feedno.Epoch + `'`
 // dump and restore. Relays with Options.Feed write it, and what Retention keeps of it anybody can read, at any pace.
 //
 // It is safe for concurrent use, and holds no connection between calls. Where the feed is not on, every method answers
-// ErrNoFeed, but for
-// BackFill, which turns it on, as the first relay with Options.Feed does, and package webhook's Create.
+// ErrNoFeed, but for BackFill, which turns it on, as the first relay with Options.Feed does, and package webhook's Create.
+//
+// A relay checks by itself whether the database will do. A process that only reads calls Outbox.Check when it starts: in MySQL's
+// READ UNCOMMITTED a reader would see numbers of a settle that is rolled back, and miss the event that gets one later.
 type Feed struct{ o *Outbox }
 
 // FeedEvent is a published event with its place in the feed.

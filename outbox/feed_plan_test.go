@@ -29,6 +29,26 @@ func TestTheFeedIsReadByItsNumbers(t *testing.T) {
 	})
 }
 
+// Ordered by feed_seq alone, MySQL sorts all deliveries of each subscription.
+func TestTheLastDeliveriesAreReadWithoutASort(t *testing.T) {
+	engines.Each(t, func(t *testing.T, e *engines.Engine) {
+		db, d := e.Migrated(t)
+		o, err := New(db, d, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		table := plans.On(t, e, db, d)
+		table.Exec(`INSERT INTO {subscriptions} (id, name) VALUES (1, 'a'), (2, 'b')`)
+		table.Exec(`INSERT INTO {webhook_deliveries} (subscription_id, feed_seq, seq) VALUES (1, 1, 1), (1, 2, 2), (2, 1, 1)`)
+		plan := explain(t, o, table, o.sql.SQL(lastDelivered), nil, false)
+		for _, bad := range []string{"Sort", "filesort", "TEMP B-TREE"} {
+			if strings.Contains(plan, bad) {
+				t.Errorf("the plan says %q\n%s", bad, plan)
+			}
+		}
+	})
+}
+
 func wantFeedPlans(t *testing.T, o *Outbox, table *plans.Table) {
 	for _, p := range []struct {
 		name, text string

@@ -45,7 +45,7 @@ func (o *Outbox) open(ctx context.Context, tx dialect.Execer) (guarded bool, err
 func (o *Outbox) checkOpen(ctx context.Context, tx dialect.Execer) error {
 	open, err := o.dialect.InTransaction(ctx, tx)
 	switch {
-	case errors.Is(err, sql.ErrTxDone):
+	case o.ended(err):
 		return fmt.Errorf("%w: %w", ErrNoTransaction, err)
 	case err != nil:
 		return fmt.Errorf("check transaction: %w", err)
@@ -55,10 +55,16 @@ func (o *Outbox) checkOpen(ctx context.Context, tx dialect.Execer) error {
 	return nil
 }
 
+// ended reports whether err says that the transaction has ended: by the host's own Commit or Rollback, or by a statement that
+// failed, where the engine then does nothing but roll back.
+func (o *Outbox) ended(err error) bool {
+	return errors.Is(err, sql.ErrTxDone) || o.dialect.Classify(err) == dialect.Aborted
+}
+
 // notOpen says what an INSERT's error means for the transaction. After one that means nothing to the library, whether the
 // server knows the guard is asked anew: it may be another server now.
 func (o *Outbox) notOpen(guarded bool, err error) error {
-	if errors.Is(err, sql.ErrTxDone) {
+	if o.ended(err) {
 		return fmt.Errorf("%w: %w", ErrNoTransaction, err)
 	}
 	if !guarded {

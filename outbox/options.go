@@ -9,9 +9,12 @@ import (
 
 // Options of an Outbox. Nil and zero fields mean the defaults; bad values are refused by New.
 type Options struct {
-	// Prefix begins every table name; default "outbox_". Letters, digits and underscores, at most 32 bytes.
+	// Prefix begins every table name; default "outbox_". Letters, digits and underscores, at most 32 bytes. Names stand
+	// unquoted in SQL, so that PostgreSQL makes lower case of capitals.
 	Prefix string
-	// Schema is the PostgreSQL schema that holds the tables; default: the search path decides. Refused elsewhere.
+	// Schema is the PostgreSQL schema that holds the tables; default: the search path decides. Lower-case letters, digits
+	// and underscores, at most 63 bytes, and no reserved word such as "order" or "user", since it stands unquoted in SQL.
+	// Refused elsewhere.
 	Schema string
 	// MaxPayload is the largest payload that Write accepts, in bytes; default DefaultMaxPayload (1 MiB). On MySQL and
 	// MariaDB twice this must fit max_allowed_packet.
@@ -34,12 +37,18 @@ type Options struct {
 	Retry RetryDefaults
 }
 
-// RetryDefaults are the fields of the same names in relay.Options. A relay takes those that it is not given itself.
+// RetryDefaults are the fields of the same names in relay.Options. A relay takes those that it is not given itself. Zero
+// leaves a field to relay's own default; what is negative is refused.
 type RetryDefaults struct {
-	MaxAttempts     int           // hand-overs after which an event is a dead letter
-	DeadLetterAfter time.Duration // at least so long after its first failure
-	Backoff         time.Duration // the wait after the first failure
-	BackoffMax      time.Duration // what it doubles up to
+	// MaxAttempts is the number of hand-overs after which an event is a dead letter; relay's default is 11.
+	MaxAttempts int
+	// DeadLetterAfter keeps an event from being given up before its first failure is this old; relay's default is 0, which
+	// keeps none.
+	DeadLetterAfter time.Duration
+	// Backoff is the wait after the first failure; relay's default is 1 s. It doubles with each attempt.
+	Backoff time.Duration
+	// BackoffMax is the longest wait after a failure, not less than Backoff; relay's default is 5 min.
+	BackoffMax time.Duration
 }
 
 func (o *Options) withDefaults() Options {

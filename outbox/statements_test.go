@@ -25,7 +25,7 @@ func TestStatementsAreHeldInGoldenFiles(t *testing.T) {
 		"outstandingPage": outstandingPage, "readHandlers": readHandlers, "countDeliveries": countDeliveries, "oldestUnhandled": oldestUnhandled,
 		"oldPublished": oldPublished, "purgePublished": purgePublished, "oldDead": oldDead,
 		"countPending": countPending, "countPublished": countPublished, "countDead": countDead,
-		"countScheduled": countScheduled, "countDue": countDue, "oldestPending": oldestPending,
+		"countScheduled": countScheduled, "countOverdue": countOverdue, "firstDue": firstDue, "firstOverdue": firstOverdue, "countDue": countDue, "oldestPending": oldestPending,
 		"countHeld": countHeld, "countWaiting": countWaiting, "countRetrying": countRetrying, "countPaused": countPaused,
 		"oldestHeld": oldestHeld, "oldestWaiting": oldestWaiting, "countHeldKeys": countHeldKeys,
 		"readClock": readClock, "readLeases": readLeases, "readCounters": readCounters,
@@ -42,7 +42,7 @@ func TestStatementsAreHeldInGoldenFiles(t *testing.T) {
 		"stillPublished": stillPublished, "publishedAgain": publishedAgain,
 		"publishedPage": publishedPage, "countBehind": countBehind, "insertFill": insertFill, "readFill": readFill, "lockFill": lockFill,
 		"moveFill": moveFill, "markFill": markFill, "endFill": endFill, "lockUnnumbered": lockUnnumbered, "setNumbers": setNumbers,
-		"highestSeq": highestSeq, "handlersBegin": handlersBegin, "notesInHand": notesInHand, "allSubscriptions": allSubscriptions, "lastDelivered": lastDelivered,
+		"highestSeq": highestSeq, "handlersBegin": handlersBegin, "notesInHand": notesInHand, "lastDelivered": lastDelivered, "latelyDelivered": latelyDelivered,
 		"heldKeys": heldKeys + heldPage, "heldKeys of one": heldKeys + heldKey + heldPage,
 	})
 }

@@ -12,6 +12,9 @@ import (
 )
 
 // Stats is what an operator wants to know first. The numbers are read one after another, not in one snapshot.
+//
+// Due is what Lag and Health look at too, but for topics that are paused: an event whose delay or backoff is over is due,
+// though no relay has met it yet.
 type Stats struct {
 	Pending   int64 // not published yet, and neither put off by Delay nor put aside by Pause: the next three together
 	Due       int64 // may be handed over now, or is in hand in an ordered relay
@@ -28,8 +31,10 @@ type Stats struct {
 	// LastOutcome is when a relay last recorded that a hand-over had ended, well or not; zero: never. It is written with
 	// the relay's signs of life, and so comes up to a third of its lease late.
 	LastOutcome time.Time
-	// OldestPending is the age of the pending event that was written first; 0 when there is none, or while everything is
-	// paused.
+	// OldestPending is for how long the pending event has waited that has waited for longest: since it was written, or its
+	// delay was over, or Requeue put it back. Failures don't begin it anew, while Lag and Health count from when the next try
+	// was due; but once an event has failed, or is held, a delay that it had counts too. 0 when nothing is pending, or while
+	// everything is paused.
 	OldestPending time.Duration
 	Leases        []Lease
 }
@@ -50,20 +55,28 @@ const (
 	countPending   = `SELECT COUNT(*) FROM {events}{use_pending} WHERE state = 0`
 	countPublished = `SELECT COUNT(*) FROM {events}{use_pending} WHERE state = 1`
 	countDead      = `SELECT COUNT(*) FROM {events}{use_pending} WHERE state = 2`
-	countScheduled = `SELECT COUNT(*) FROM {events}{use_pending} WHERE state = 3`
 	countHeld      = `SELECT COUNT(*) FROM {events}{use_pending} WHERE state = 4`
 	countWaiting   = `SELECT COUNT(*) FROM {events}{use_pending} WHERE state = 5`
 	countPaused    = `SELECT COUNT(*) FROM {events}{use_pending} WHERE state = 6`
 	// The clock comes as a parameter: PostgreSQL uses no index range for a volatile function.
 	countDue      = `SELECT COUNT(*) FROM {events}{use_due} WHERE state = 0 AND due_ms <= ?`
 	countRetrying = `SELECT COUNT(*) FROM {events}{use_due} WHERE state = 5 AND due_ms <= ?`
-	// The first entry of (state, seq) and its row; there is no state below 0. Ordered by seq alone, or asked for MIN(seq),
-	// PostgreSQL walks the primary key instead, past all that is published, to the first row whose state is 0. It does so
-	// too where a state is given as a constant, which it then leaves out of the order; MariaDB sorts where it sees through
-	// BETWEEN 4 AND 4.
-	oldestPending = `SELECT created_ms FROM {events}{use_pending} WHERE state <= 0 ORDER BY state, seq LIMIT 1`
-	oldestHeld    = `SELECT created_ms FROM {events}{use_pending} WHERE state > 3 AND state < 5 ORDER BY state, seq LIMIT 1`
-	oldestWaiting = `SELECT created_ms FROM {events}{use_pending} WHERE state > 4 AND state < 6 ORDER BY state, seq LIMIT 1`
+	// A scheduled event stays so until a relay looks.
+	countOverdue   = `SELECT COUNT(*) FROM {events}{use_due} WHERE state = 3 AND due_ms <= ?`
+	countScheduled = `SELECT COUNT(*) FROM {events}{use_due} WHERE state = 3 AND due_ms > ?`
+
+	// The first entry of (state, due_ms, seq) and its row: what was due first, as long as nothing has moved its due_ms.
+	firstDue     = `SELECT ` + ageColumns + ` FROM {events}{use_due} WHERE state = 0 AND due_ms <= ? ORDER BY due_ms, seq LIMIT 1`
+	firstOverdue = `SELECT ` + ageColumns + ` FROM {events}{use_due} WHERE state = 3 AND due_ms <= ? ORDER BY due_ms, seq LIMIT 1`
+	// The first entry of (state, seq) and its row, but for what is in hand in OrderNone and never failed; there is no state
+	// below 0. Ordered by seq alone, or asked for MIN(seq), PostgreSQL walks the primary key instead, past all that is
+	// published, to the first row whose state is 0. It does so too where a state is given as a constant, which it then leaves
+	// out of the order; MariaDB sorts where it sees through BETWEEN 4 AND 4.
+	oldestPending = `SELECT ` + ageColumns + ` FROM {events}{use_pending}
+WHERE state <= 0 AND (claimed_by = '' OR first_failed_ms > 0) ORDER BY state, seq LIMIT 1`
+	oldestHeld    = `SELECT ` + ageColumns + ` FROM {events}{use_pending} WHERE state > 3 AND state < 5 ORDER BY state, seq LIMIT 1`
+	oldestWaiting = `SELECT ` + ageColumns + ` FROM {events}{use_pending} WHERE state > 4 AND state < 6 ORDER BY state, seq LIMIT 1`
+	ageColumns    = `state, created_ms, due_ms, first_failed_ms, total_attempts - attempts`
 	// A row for each event that failed and was not given up, or is dead and holds its key; by (event_key, seq).
 	countHeldKeys = `SELECT COUNT(DISTINCT event_key) FROM {held}`
 	// A handful of rows, but for the partitions of OrderPerKey, which Relays tells of, and a row that is only a lock.
@@ -120,7 +133,7 @@ func (o *Outbox) stats(ctx context.Context) (Stats, error) {
 }
 
 func (o *Outbox) count(ctx context.Context, q rows.Queryer, now time.Time, s *Stats) error {
-	var pending, due, waiting, retrying int64 // states 0 and 5: all, and due
+	var pending, due, waiting, retrying, overdue int64 // states 0 and 5: all, and due; state 3: due
 	at := []any{now.UnixMilli()}
 	for _, n := range []struct {
 		text string
@@ -131,10 +144,11 @@ func (o *Outbox) count(ctx context.Context, q rows.Queryer, now time.Time, s *St
 		{countDue, at, &due},
 		{countWaiting, nil, &waiting},
 		{countRetrying, at, &retrying},
+		{countOverdue, at, &overdue},
 		{countHeld, nil, &s.Held},
 		{countHeldKeys, nil, &s.HeldKeys},
 		{countPaused, nil, &s.Paused},
-		{countScheduled, nil, &s.Scheduled},
+		{countScheduled, at, &s.Scheduled},
 		{countDead, nil, &s.Dead},
 		{countPublished, nil, &s.Published},
 	} {
@@ -142,26 +156,50 @@ func (o *Outbox) count(ctx context.Context, q rows.Queryer, now time.Time, s *St
 			return err
 		}
 	}
-	s.Pending = pending + waiting + s.Held
-	s.Due = due + retrying
-	s.Waiting = max(0, pending+waiting-s.Due) // an event may have become due between two counts
+	s.Pending = pending + waiting + overdue + s.Held
+	s.Due = due + retrying + overdue
+	s.Waiting = max(0, pending+waiting-due-retrying) // an event may have become due between two counts
 	return nil
 }
 
-// oldestPending is the age of the oldest, 0 if there is none.
+// oldestPending is for how long the one has waited that has waited for longest, 0 if there is none.
 func (o *Outbox) oldestPending(ctx context.Context, q rows.Queryer, now time.Time) (age time.Duration, err error) {
-	for _, text := range []string{oldestPending, oldestHeld, oldestWaiting} {
-		var created int64
-		err := rows.One(ctx, q, o.sql.SQL(text), nil, &created)
+	at := []any{now.UnixMilli()}
+	for _, look := range []struct {
+		text string
+		args []any
+	}{{firstDue, at}, {firstOverdue, at}, {oldestPending, nil}, {oldestHeld, nil}, {oldestWaiting, nil}} {
+		var r aged
+		err := rows.One(ctx, q, o.sql.SQL(look.text), look.args, &r.state, &r.created, &r.due, &r.firstFailed, &r.before)
 		if errors.Is(err, sql.ErrNoRows) {
 			continue
 		}
 		if err != nil {
 			return 0, err
 		}
-		age = max(age, now.Sub(time.UnixMilli(created)))
+		age = max(age, now.Sub(time.UnixMilli(r.since(now.UnixMilli()))))
 	}
 	return age, nil
+}
+
+// aged is what an event's row says of its age, in ms.
+type aged struct {
+	state, created, due, firstFailed int64
+	before                           int64 // attempts before it was requeued
+}
+
+// since is when an event began to wait. due_ms says so until it is moved, by a failure, a claim or the number of a group.
+func (r aged) since(now int64) int64 {
+	moved := r.state > 3 || r.firstFailed > 0 || r.state == 0 && r.due > now
+	switch {
+	case !moved:
+		return max(r.created, r.due)
+	case r.before == 0:
+		return r.created
+	case r.firstFailed > 0:
+		return r.firstFailed
+	}
+	return now // nothing tells since when
 }
 
 func (o *Outbox) leases(ctx context.Context, q rows.Queryer, now time.Time) (out []Lease, err error) {

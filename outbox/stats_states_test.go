@@ -1,6 +1,7 @@
 package outbox_test
 
 import (
+	"errors"
 	"reflect"
 	"testing"
 	"time"
@@ -21,8 +22,9 @@ func TestStatsTellStatesApart(t *testing.T) {
 	eachBox(t, func(t *testing.T, b *box) {
 		b.put(
 			event{seq: 1, state: published, age: 99 * time.Hour}, event{seq: 2, state: scheduled, due: time.Hour, age: 98 * time.Hour},
+			event{seq: 12, state: scheduled, due: -time.Minute, age: 96 * time.Hour},
 			event{seq: 3, state: paused, age: 97 * time.Hour},
-			event{seq: 4, state: pending, age: time.Hour}, event{seq: 5, state: pending, due: time.Hour},
+			event{seq: 4, state: pending, age: time.Hour, due: -time.Hour}, event{seq: 5, state: pending, due: time.Hour},
 			event{seq: 6, state: waiting, key: "k", due: -time.Second}, event{seq: 7, state: waiting, key: "l", due: time.Hour},
 			event{seq: 8, state: held, key: "k", group: 6}, event{seq: 9, state: held, key: "k", group: 6}, event{seq: 10, state: held, key: "l", group: 7},
 			event{seq: 11, state: dead},
@@ -38,7 +40,7 @@ func TestStatsTellStatesApart(t *testing.T) {
 		}
 		s.OldestPending, s.LastOutcome = 0, time.Time{}
 		want := outbox.Stats{
-			Pending: 7, Due: 2, Waiting: 2, Held: 3, HeldKeys: 2,
+			Pending: 8, Due: 3, Waiting: 2, Held: 3, HeldKeys: 2,
 			Paused: 1, Scheduled: 1, Dead: 1, Published: 1, Refused: 12,
 		}
 		if !reflect.DeepEqual(s, want) {
@@ -56,7 +58,7 @@ func TestTheOldestPendingEventMayBeHeldOrWaiting(t *testing.T) {
 			}
 		}
 		want(0)
-		b.put(event{seq: 3, state: pending, age: time.Hour})
+		b.put(event{seq: 3, state: pending, age: time.Hour, due: -time.Hour})
 		want(time.Hour)
 		b.put(event{seq: 2, state: held, group: 1, age: 2 * time.Hour})
 		want(2 * time.Hour)
@@ -66,6 +68,65 @@ func TestTheOldestPendingEventMayBeHeldOrWaiting(t *testing.T) {
 		want(3 * time.Hour)
 		b.mustPause(outbox.AllTopics)
 		want(0)
+	})
+}
+
+func TestOldestPendingCountsFromWhenAnEventWasDue(t *testing.T) {
+	const minute, hour, week = time.Minute, time.Hour, 7 * 24 * time.Hour
+	cases := []struct {
+		name   string
+		events []event
+		want   time.Duration
+	}{
+		{"never tried", []event{{seq: 1, age: hour, due: -hour}}, hour},
+		{"due before it was written, as plain SQL may say", []event{{seq: 1, age: minute, due: -week}}, minute},
+		{"delayed, due, and met by no relay", []event{{seq: 1, state: scheduled, age: week, due: -minute}}, minute},
+		{"delayed, and not due", []event{{seq: 1, state: scheduled, age: week, due: minute}}, 0},
+		{"delayed, and made pending", []event{{seq: 1, age: week, due: -minute}}, minute},
+		{"delayed, beside an older one", []event{{seq: 1, age: week, due: -minute}, {seq: 2, age: hour, due: -hour}}, hour},
+		{"delayed, and in hand for the first time", []event{{seq: 1, age: week, due: minute, attempts: 1, claimed: "c"}}, 0},
+		{"waiting for its next try", []event{{seq: 1, age: hour, due: minute, attempts: 9, failed: hour}}, hour},
+		{"waiting for its next try, which is due", []event{{seq: 1, age: hour, due: -time.Second, attempts: 9, failed: hour}}, hour},
+		{"in hand again", []event{{seq: 1, age: hour, due: minute, attempts: 9, failed: hour, claimed: "c"}}, hour},
+		{"put off without a failure", []event{{seq: 1, age: hour, due: minute}}, hour},
+		{"waiting, behind one that is in hand", []event{{seq: 1, age: minute, due: minute, attempts: 1, claimed: "c"}, {seq: 2, age: hour, due: minute, attempts: 9, failed: hour}}, hour},
+		{"waiting aside", []event{{seq: 1, state: waiting, age: hour, due: minute, attempts: 9, failed: hour}}, hour},
+		{"requeued", []event{{seq: 1, age: week, due: -minute, before: 11}}, minute},
+		{"requeued, and waiting for its next try", []event{{seq: 1, age: week, due: minute, before: 11, attempts: 3, failed: hour}}, hour},
+		{"requeued, and waiting aside", []event{{seq: 1, state: waiting, age: week, due: minute, before: 11, attempts: 3, failed: hour}}, hour},
+		{"requeued, and in hand", []event{{seq: 1, age: week, due: minute, before: 11, attempts: 1, claimed: "c"}}, 0},
+	}
+	eachBox(t, func(t *testing.T, b *box) {
+		for _, c := range cases {
+			t.Run(c.name, func(t *testing.T) {
+				b := b.emptied(t)
+				b.put(c.events...)
+				if got := b.stats().OldestPending; got != c.want && (c.want == 0 || !about(got, c.want)) {
+					t.Errorf("got %v, want %v", got, c.want)
+				}
+			})
+		}
+	})
+}
+
+// Whatever no relay has met since it was due.
+func TestStatsLagAndHealthAgreeOnWhatIsDue(t *testing.T) {
+	eachBox(t, func(t *testing.T, b *box) {
+		for _, state := range []int{pending, scheduled, waiting} {
+			b := b.emptied(t)
+			b.put(event{seq: 1, state: state, age: 2 * time.Hour, due: -time.Hour, failed: time.Hour})
+			s := b.stats()
+			lags, err := b.Lag(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if s.Due != 1 || s.Pending != 1 || s.Scheduled != 0 || s.OldestPending < time.Hour || len(lags) != 1 || lags[0].Due != 1 {
+				t.Errorf("state %d: %+v, %+v", state, s, lags)
+			}
+			if err := b.Health(t.Context(), outbox.HealthOptions{MaxLag: 30 * time.Minute}); !errors.Is(err, outbox.ErrUnhealthy) {
+				t.Errorf("state %d: %v", state, err)
+			}
+		}
 	})
 }
 

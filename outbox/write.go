@@ -41,8 +41,9 @@ func (r *row) size() int {
 // the writers of that key take turns, by a row lock or a version check before Write.
 //
 // Errors: *InvalidEventError (the transaction is untouched), ErrDuplicate, ErrNoTransaction (nothing was written), or
-// the driver's own, wrapped; after those roll back. If a Commit's outcome is unknown, writing the same ids again is
-// safe: they are unique.
+// the driver's own, wrapped; after those roll back. If a Commit's outcome is unknown, the same ids refuse a second time
+// (ErrDuplicate) only for as long as the rows of the first exist: with a relay's Retention of 0 one is deleted when it is
+// published. A unique key of the host's own tables lasts.
 func (o *Outbox) Write(ctx context.Context, tx Tx, events ...Event) ([]string, error) {
 	if len(events) == 0 {
 		return nil, nil

@@ -12,8 +12,8 @@ import (
 	"github.com/sqloutbox/sqloutbox/internal/server"
 )
 
-// Check refuses servers that are neither MySQL nor MariaDB, too old, or read-only, and sessions without autocommit. A
-// server with read_only on is refused even to an account that could write all the same: it is a replica, and its events
+// Check refuses servers that are neither MySQL nor MariaDB, too old, or read-only, and sessions without autocommit or
+// isolation. A server with read_only on is refused even to an account that could write all the same: it is a replica, and its events
 // would be lost to the primary.
 func (m mysql) Check(ctx context.Context, db *sql.DB) error {
 	kind, text, err := server.Identify(ctx, db, m.Classify)
@@ -31,6 +31,9 @@ func (m mysql) Check(ctx context.Context, db *sql.DB) error {
 		return err
 	}
 	if err := checkAutocommit(ctx, db); err != nil {
+		return err
+	}
+	if err := checkIsolation(ctx, db); err != nil {
 		return err
 	}
 	if err := checkBinaryLog(ctx, db); err != nil {
@@ -52,8 +55,27 @@ func checkAutocommit(ctx context.Context, db *sql.DB) error {
 	return nil
 }
 
-// readOnlyVariables: super_read_only is MySQL's and turns read_only on with it; transaction_read_only was called
-// tx_read_only before MySQL 8.0 and MariaDB 11.1.
+// checkIsolation: what stands alone, such as a look of a reader of the feed, is read at the session's level. At READ UNCOMMITTED
+// it would see numbers of a settle that is rolled back, and so miss the event that gets one of them later. MariaDB had
+// transaction_isolation as tx_isolation alone before 11.1.
+func checkIsolation(ctx context.Context, db *sql.DB) error {
+	for _, variable := range [...]string{"transaction_isolation", "tx_isolation"} {
+		var level string
+		err := db.QueryRowContext(ctx, "SELECT @@session."+variable).Scan(&level)
+		if unknown, ok := errors.AsType[*driver.MySQLError](err); ok && unknown.Number == unknownSystemVariable {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("ask for the isolation level: %w", err)
+		}
+		if strings.EqualFold(level, "READ-UNCOMMITTED") {
+			return fmt.Errorf("these sessions are READ UNCOMMITTED, and would read what is rolled back: give the outbox a pool with %s='READ-COMMITTED' in its DSN; a transaction of your own may have any level", variable)
+		}
+		return nil
+	}
+	return nil
+}
+
 // checkBinaryLog: InnoDB refuses what READ COMMITTED writes where the log is of statements (1665). (MySQL manual, 7.4.4.2 "Setting
 // The Binary Log Format".)
 func checkBinaryLog(ctx context.Context, db *sql.DB) error {
@@ -72,6 +94,8 @@ func checkBinaryLog(ctx context.Context, db *sql.DB) error {
 	return nil
 }
 
+// readOnlyVariables: super_read_only is MySQL's and turns read_only on with it; transaction_read_only was called
+// tx_read_only before MySQL 8.0 and MariaDB 11.1.
 var readOnlyVariables = [...]struct{ name, meaning string }{
 	{"@@global.read_only", "the server is a replica or in a failover: connect to the primary"},
 	{"@@global.innodb_read_only", "InnoDB was started read-only, as on an Aurora reader: connect to the writer"},

@@ -1,4 +1,4 @@
-// Package mysql is the dialect of MySQL 8.0.13 and later and of MariaDB 10.6 and later, over go-sql-driver/mysql.
+// Package mysql is the dialect of MySQL 8.0.16 and later and of MariaDB 10.6 and later, over go-sql-driver/mysql.
 //
 // A pool made by Open or by sql.Open("mysql", …) will do; errors are understood if they are the driver's.
 package mysql

@@ -48,19 +48,20 @@ func parseVersion(text string) (version, error) {
 	return v, nil
 }
 
-// suits says why the version will not do, or nothing. MySQL has SKIP LOCKED since 8.0.1 and expressions as column
-// defaults since 8.0.13; MariaDB has SKIP LOCKED since 10.6 and expressions since 10.2.
+// suits says why the version will not do, or nothing. MySQL has SKIP LOCKED since 8.0.1, expressions as column defaults
+// since 8.0.13, and heeds a CHECK since 8.0.16: before, it read and forgot it. MariaDB has SKIP LOCKED since 10.6, and the
+// other two since 10.2.
 func (v version) suits() error {
 	switch v.kind {
 	case server.TiDB:
-		return fmt.Errorf("the server is TiDB, which has no SKIP LOCKED: use MySQL 8.0.13 or later, or MariaDB 10.6 or later")
+		return fmt.Errorf("the server is TiDB, which has no SKIP LOCKED: use MySQL 8.0.16 or later, or MariaDB 10.6 or later")
 	case server.MariaDB:
 		if !v.atLeast(10, 6, 0) {
 			return fmt.Errorf("the server is too old: MariaDB 10.6 or later is needed for SKIP LOCKED, this is %d.%d.%d", v.major, v.minor, v.patch)
 		}
 	default:
-		if !v.atLeast(8, 0, 13) {
-			return fmt.Errorf("the server is too old: MySQL 8.0.13 or later is needed for SKIP LOCKED and computed defaults, this is %d.%d.%d", v.major, v.minor, v.patch)
+		if !v.atLeast(8, 0, 16) {
+			return fmt.Errorf("the server is too old: MySQL 8.0.16 or later is needed for SKIP LOCKED, computed defaults and CHECK, this is %d.%d.%d", v.major, v.minor, v.patch)
 		}
 	}
 	return nil

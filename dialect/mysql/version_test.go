@@ -28,7 +28,8 @@ func TestVersionsAreToldApart(t *testing.T) {
 		{"5.5.5-10.6.12-MariaDB-1:10.6.12+maria~ubu2004-log", version{server.MariaDB, 10, 6, 12}, ""},
 		{"11.4.2-MariaDB-log", version{server.MariaDB, 11, 4, 2}, ""},
 
-		{"8.0.12", version{server.MySQL, 8, 0, 12}, "MySQL 8.0.13 or later is needed"},
+		{"8.0.16", version{server.MySQL, 8, 0, 16}, ""},
+		{"8.0.15", version{server.MySQL, 8, 0, 15}, "MySQL 8.0.16 or later is needed"},
 		{"8.0.0-dmr", version{server.MySQL, 8, 0, 0}, "this is 8.0.0"},
 		{"5.7.44-log", version{server.MySQL, 5, 7, 44}, "this is 5.7.44"},
 		{"5.7.mysql_aurora.2.11.1", version{server.MySQL, 5, 7, 0}, "this is 5.7.0"},

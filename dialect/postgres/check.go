@@ -17,9 +17,12 @@ const minVersion = 110000
 const stateSQL = `
 SELECT current_setting('server_version_num')::BIGINT,
        pg_is_in_recovery(),
-       current_setting('transaction_read_only') = 'on'`
+       current_setting('transaction_read_only') = 'on',
+       current_setting('server_encoding'),
+       current_setting('client_encoding')`
 
-// Check refuses servers that are not PostgreSQL or older than 11, standbys, and sessions that are read-only.
+// Check refuses servers that are not PostgreSQL or older than 11, standbys, sessions that are read-only, and encodings that
+// lack characters: an error's text with one of them could not be recorded, however often that is tried.
 func (p postgres) Check(ctx context.Context, db *sql.DB) error {
 	kind, text, err := server.Identify(ctx, db, p.Classify)
 	if err != nil {
@@ -30,7 +33,8 @@ func (p postgres) Check(ctx context.Context, db *sql.DB) error {
 	}
 	var number int64
 	var standby, readOnly bool
-	if err := db.QueryRowContext(ctx, stateSQL).Scan(&number, &standby, &readOnly); err != nil {
+	var database, session string
+	if err := db.QueryRowContext(ctx, stateSQL).Scan(&number, &standby, &readOnly, &database, &session); err != nil {
 		return fmt.Errorf("ask for the server's state: %w", err)
 	}
 	switch {
@@ -40,6 +44,13 @@ func (p postgres) Check(ctx context.Context, db *sql.DB) error {
 		return errors.New("the server is a read-only standby: connect to the primary")
 	case readOnly:
 		return errors.New("the session is read-only: default_transaction_read_only is on for the database, the role or the DSN")
+	case !takesUTF8(database):
+		return fmt.Errorf("the database's encoding is %s, which not every text can be converted to: use a database that was made with ENCODING 'UTF8'", database)
+	case !takesUTF8(session):
+		return fmt.Errorf("the session's client_encoding is %s, and all text here is UTF-8: set client_encoding to UTF8 for the database, the role or in the DSN", session)
 	}
 	return nil
 }
+
+// takesUTF8: with SQL_ASCII nothing is converted. (PostgreSQL manual, 24.3 "Character Set Support".)
+func takesUTF8(encoding string) bool { return encoding == "UTF8" || encoding == "SQL_ASCII" }

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/sqloutbox/sqloutbox/dialect"
@@ -19,6 +20,9 @@ func (postgres) Classify(err error) dialect.Class {
 			return dialect.KeyTaken
 		}
 		return classOfState(pg.Code)
+	}
+	if errors.Is(err, pgx.ErrTxCommitRollback) {
+		return dialect.Aborted
 	}
 	// Before the context's errors, since connect_timeout in the DSN shows up as an expired context too.
 	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
@@ -60,6 +64,8 @@ func classOfState(code string) dialect.Class {
 		"42703", // undefined_column
 		"3F000": // invalid_schema_name
 		return dialect.SchemaMissing
+	case "25P02": // in_failed_sql_transaction
+		return dialect.Aborted
 	}
 	if strings.HasPrefix(code, "08") { // connection_exception
 		return dialect.Disconnected

@@ -17,7 +17,8 @@ func TestClassOfEachSQLState(t *testing.T) {
 		dialect.Disconnected:  {"08000", "08003", "08006", "08P01", "57P01", "57P02", "57P03", "57P05", "25P03", "25P04", "53300"},
 		dialect.ReadOnly:      {"25006"},
 		dialect.SchemaMissing: {"42P01", "42703", "3F000"},
-		dialect.Other:         {"", "23502", "23514", "25P02", "28P01", "3D000", "42501", "42601", "53100", "XX000"},
+		dialect.Aborted:       {"25P02"},
+		dialect.Other:         {"", "23502", "23514", "28P01", "3D000", "42501", "42601", "53100", "XX000"},
 	}
 	for class, states := range want {
 		for _, state := range states {

@@ -11,7 +11,7 @@ import (
 )
 
 // Check refuses pools that are not SQLite's or older than 3.42, a database that lives in one connection of a pool that
-// may have several, and a database that can't be written.
+// may have several, one whose text is UTF-16, and one that can't be written.
 func (s sqlite) Check(ctx context.Context, db *sql.DB) error {
 	kind, text, err := server.Identify(ctx, db, s.Classify)
 	if err != nil {
@@ -24,6 +24,9 @@ func (s sqlite) Check(ctx context.Context, db *sql.DB) error {
 		return err
 	}
 	if err := checkShared(ctx, db); err != nil {
+		return err
+	}
+	if err := checkEncoding(ctx, db); err != nil {
 		return err
 	}
 	return s.checkWritable(ctx, db)
@@ -52,6 +55,19 @@ func checkShared(ctx context.Context, db *sql.DB) error {
 	}
 	if file == "" {
 		return errors.New("the database is in memory and each connection has one of its own: use a file, or call SetMaxOpenConns(1)")
+	}
+	return nil
+}
+
+// checkEncoding: the tables' limits count bytes, and in UTF-16 most text has twice as many. An encoding is for good.
+// (sqlite.org/pragma.html#pragma_encoding)
+func checkEncoding(ctx context.Context, db *sql.DB) error {
+	var encoding string
+	if err := db.QueryRowContext(ctx, "PRAGMA encoding").Scan(&encoding); err != nil {
+		return fmt.Errorf("ask for the encoding: %w", err)
+	}
+	if encoding != "UTF-8" {
+		return fmt.Errorf("the database's encoding is %s, in which text is longer than the limits of the tables: use a file that was made with UTF-8", encoding)
 	}
 	return nil
 }

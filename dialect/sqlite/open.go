@@ -38,6 +38,9 @@ var settings = [...]struct {
 // It adds busy_timeout (1 min), WAL, synchronous=FULL and _txlock=immediate where the DSN doesn't set them itself. The
 // file is made when it is first used.
 //
+// SQLite's own parameters, such as mode=ro, need a name that begins with "file:": in another the driver drops them in
+// silence, and Open refuses them.
+//
 // A database in memory exists once for each connection, so the pool of one is limited to a single connection.
 func Open(dsn string) (*sql.DB, error) {
 	if dsn == "" {
@@ -58,12 +61,20 @@ func Open(dsn string) (*sql.DB, error) {
 	return db, nil
 }
 
+// uriKeys are SQLite's own parameters, but for vfs, which the driver takes in any name. (sqlite.org/uri.html)
+var uriKeys = [...]string{"mode", "cache", "immutable", "nolock", "psow", "modeof"}
+
 // withSettings adds the settings that the DSN lacks.
 func withSettings(dsn string) (string, error) {
 	_, query, hasQuery := strings.Cut(dsn, "?")
 	given, err := url.ParseQuery(query)
 	if err != nil {
 		return "", fmt.Errorf("parameters of the DSN: %w", err)
+	}
+	for _, key := range uriKeys {
+		if given.Has(key) && !strings.HasPrefix(dsn, "file:") {
+			return "", fmt.Errorf("the DSN sets %s, which only a name that begins with \"file:\" can: write file:%s", key, dsn)
+		}
 	}
 	separator := "?"
 	if hasQuery {

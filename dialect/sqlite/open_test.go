@@ -3,6 +3,7 @@ package sqlite_test
 import (
 	"database/sql"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 
@@ -75,6 +76,22 @@ func TestOpenRefusesAnEmptyDSN(t *testing.T) {
 	if db, err := sqlite.Open(""); err == nil || db != nil {
 		t.Error("an empty DSN was taken: SQLite would make a database that vanishes")
 	}
+}
+
+// The driver would drop them: a database that was to be read would be written, and one in memory would be a file.
+func TestOpenRefusesSQLitesOwnParametersOnAPlainName(t *testing.T) {
+	name := file(t)
+	for _, parameter := range []string{"mode=ro", "mode=memory", "cache=shared", "immutable=1", "nolock=1", "psow=0", "modeof=other"} {
+		for _, dsn := range []string{name + "?" + parameter, name + "?_txlock=deferred&" + parameter, ":memory:?" + parameter} {
+			key, _, _ := strings.Cut(parameter, "=")
+			_, err := sqlite.Open(dsn)
+			if err == nil || !strings.Contains(err.Error(), "sets "+key) || !strings.Contains(err.Error(), "file:"+dsn) {
+				t.Errorf("%s: %v", dsn, err)
+			}
+		}
+		open(t, "file:"+name+"?"+parameter)
+	}
+	open(t, name+"?vfs=unix") // the driver's own too
 }
 
 // Turning a new file to WAL takes a lock that others may hold.

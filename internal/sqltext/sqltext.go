@@ -1,11 +1,12 @@
 // Package sqltext turns the module's shared statements into an engine's own text.
 //
 // A statement stands once, as a constant with "?" placeholders and names in braces: {events}, {leases}, {relays}, {held},
-// {pauses}, {counters}, {inbox}, {handlers}, {deliveries}, {feed}, {cursors}, {subscriptions}, {webhook_deliveries} for the tables; {clock}, {lock}, {lock_skip}, {use_pending},
-// {use_due}, {use_received}, {ignore_id}, {ignore_name}, {ignore_seq}, {ignore_topic}, {count_message}, {in_tx}, {in_tx_clock}, {use_key}, {update_events},
-// {delete_events}, {delete_inbox}, {update_deliveries}, {delete_deliveries}, {delete_feed}, {use_webhooks_due}, {use_webhooks_order},
-// {update_webhooks}, {delete_webhooks} for what the dialect gives; {list}, {beside}, {aside}
-// or {rows} where a list whose length is known only at run time goes.
+// {pauses}, {counters}, {inbox}, {handlers}, {deliveries}, {feed}, {cursors}, {subscriptions}, {webhook_deliveries} for the
+// tables; {clock}, {lock}, {lock_skip}, {use_pending}, {use_due}, {use_received}, {ignore_id}, {ignore_name}, {ignore_seq},
+// {ignore_topic}, {count_message}, {in_tx}, {in_tx_clock}, {use_key}, {update_events}, {delete_events}, {delete_inbox},
+// {update_deliveries}, {delete_deliveries}, {delete_feed}, {use_webhooks_due}, {use_webhooks_order}, {update_webhooks},
+// {delete_webhooks} for what the dialect gives; {list}, {beside}, {aside} or {rows} where a list whose length is known only
+// at run time goes.
 package sqltext
 
 import (

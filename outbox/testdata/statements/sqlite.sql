@@ -1,6 +1,3 @@
--- allSubscriptions
-SELECT id FROM outbox_subscriptions;
-
 -- countBehind
 SELECT COUNT(*) FROM outbox_events INDEXED BY outbox_events_pending WHERE state > 0 AND state < 2 AND seq > ?;
 
@@ -19,6 +16,9 @@ SELECT COUNT(*) FROM outbox_events INDEXED BY outbox_events_pending WHERE state 
 -- countHeldKeys
 SELECT COUNT(DISTINCT event_key) FROM outbox_held;
 
+-- countOverdue
+SELECT COUNT(*) FROM outbox_events INDEXED BY outbox_events_due WHERE state = 3 AND due_ms <= ?;
+
 -- countPaused
 SELECT COUNT(*) FROM outbox_events INDEXED BY outbox_events_pending WHERE state = 6;
 
@@ -32,7 +32,7 @@ SELECT COUNT(*) FROM outbox_events INDEXED BY outbox_events_pending WHERE state 
 SELECT COUNT(*) FROM outbox_events INDEXED BY outbox_events_due WHERE state = 5 AND due_ms <= ?;
 
 -- countScheduled
-SELECT COUNT(*) FROM outbox_events INDEXED BY outbox_events_pending WHERE state = 3;
+SELECT COUNT(*) FROM outbox_events INDEXED BY outbox_events_due WHERE state = 3 AND due_ms > ?;
 
 -- countTotal
 SELECT COUNT(*) FROM outbox_relays WHERE order_name = 'total' AND NOT (until_ms <= (CAST(unixepoch('subsec') * 1000 AS INTEGER)) OR until_ms > (CAST(unixepoch('subsec') * 1000 AS INTEGER)) + 2 * (until_ms - seen_ms));
@@ -83,6 +83,12 @@ WHERE f.feed_seq > ? ORDER BY f.feed_seq LIMIT ?;
 
 -- feedSizes
 SELECT seq, LENGTH(payload) FROM outbox_events WHERE seq IN (?, ?);
+
+-- firstDue
+SELECT state, created_ms, due_ms, first_failed_ms, total_attempts - attempts FROM outbox_events INDEXED BY outbox_events_due WHERE state = 0 AND due_ms <= ? ORDER BY due_ms, seq LIMIT 1;
+
+-- firstOverdue
+SELECT state, created_ms, due_ms, first_failed_ms, total_attempts - attempts FROM outbox_events INDEXED BY outbox_events_due WHERE state = 3 AND due_ms <= ? ORDER BY due_ms, seq LIMIT 1;
 
 -- forgetAll
 DELETE FROM outbox_deliveries WHERE since_ms >= 0 AND handler = ? AND seq IN (?, ?);
@@ -145,6 +151,11 @@ INSERT INTO outbox_events (id, topic, event_key, partition_no, headers, payload)
 INSERT INTO outbox_pauses (topic, since_ms) VALUES (?, (CAST(unixepoch('subsec') * 1000 AS INTEGER))) ON CONFLICT (topic) DO NOTHING;
 
 -- lastDelivered
+SELECT s.id, COALESCE((SELECT d.seq FROM outbox_webhook_deliveries d WHERE d.subscription_id = s.id
+                     ORDER BY d.subscription_id DESC, d.feed_seq DESC LIMIT 1), 0)
+FROM outbox_subscriptions s;
+
+-- latelyDelivered
 SELECT COALESCE(MAX(seq), 0) FROM (
        SELECT seq FROM outbox_webhook_deliveries WHERE subscription_id = ? ORDER BY feed_seq DESC LIMIT 1000
        ) d;
@@ -210,13 +221,14 @@ SELECT consumer, message_id FROM outbox_inbox INDEXED BY outbox_inbox_received W
 SELECT seq, feed_seq FROM outbox_events INDEXED BY outbox_events_due WHERE state = 1 AND due_ms < ? ORDER BY due_ms, seq LIMIT ?;
 
 -- oldestHeld
-SELECT created_ms FROM outbox_events INDEXED BY outbox_events_pending WHERE state > 3 AND state < 5 ORDER BY state, seq LIMIT 1;
+SELECT state, created_ms, due_ms, first_failed_ms, total_attempts - attempts FROM outbox_events INDEXED BY outbox_events_pending WHERE state > 3 AND state < 5 ORDER BY state, seq LIMIT 1;
 
 -- oldestNumber
 SELECT COALESCE((SELECT feed_seq FROM outbox_feed ORDER BY feed_seq LIMIT 1), 0);
 
 -- oldestPending
-SELECT created_ms FROM outbox_events INDEXED BY outbox_events_pending WHERE state <= 0 ORDER BY state, seq LIMIT 1;
+SELECT state, created_ms, due_ms, first_failed_ms, total_attempts - attempts FROM outbox_events INDEXED BY outbox_events_pending
+WHERE state <= 0 AND (claimed_by = '' OR first_failed_ms > 0) ORDER BY state, seq LIMIT 1;
 
 -- oldestUnhandled
 SELECT e.seq, e.topic, e.created_ms, COALESCE(d.handler, '') FROM (
@@ -228,7 +240,7 @@ SELECT e.seq, e.topic, e.created_ms, COALESCE(d.handler, '') FROM (
 ) e LEFT JOIN outbox_deliveries d ON d.seq = e.seq AND d.state IN (1, 2);
 
 -- oldestWaiting
-SELECT created_ms FROM outbox_events INDEXED BY outbox_events_pending WHERE state > 4 AND state < 6 ORDER BY state, seq LIMIT 1;
+SELECT state, created_ms, due_ms, first_failed_ms, total_attempts - attempts FROM outbox_events INDEXED BY outbox_events_pending WHERE state > 4 AND state < 6 ORDER BY state, seq LIMIT 1;
 
 -- outstandingPage
 SELECT seq FROM outbox_deliveries WHERE handler = ? AND state = 0 AND seq > ? ORDER BY seq LIMIT ?;
