@@ -79,8 +79,8 @@ func handlers(ctx context.Context, box *outbox.Outbox, sendMail func(context.Con
 	check(h.HandleNoTx("mail", []string{"invoices.written"}, sendMail)) // talks to the outside: at least once
 	r, err := relay.New(box, h, nil)
 	check(err)
-	check(h.Announce(ctx)) // from here on events are theirs: a new handler begins with what is written then, unless it says FromOldest
-	go r.Run(ctx)          // as ever
+	check(h.Announce(ctx))            // from here on events are theirs: a new handler begins with what is written then, unless it says FromOldest
+	go func() { check(r.Run(ctx)) }() // as ever
 	// end
 }
 
@@ -132,13 +132,15 @@ func webhooks(ctx context.Context, db *sql.DB, dialect dialect.Dialect) {
 	_, err = hooks.Create(ctx, webhook.Subscription{
 		Name: "warehouse", URL: "https://warehouse.example/hooks", Topics: []string{"orders.*"}, Ordered: true,
 	}, secret)
-	check(err)
+	if !errors.Is(err, webhook.ErrExists) { // made once: the one that is there stays as it is, with its secret
+		check(err)
+	}
 
 	// Webhooks get what a relay publishes. Where there is no broker beside them, publishing is doing nothing.
 	nothing := relay.PublisherFunc(func(context.Context, relay.Message) error { return nil })
 	r, err := relay.New(box, nothing, &relay.Options{Retention: 7 * 24 * time.Hour, Observers: []relay.Observer{hooks}})
 	check(err)
-	go r.Run(ctx)
-	go hooks.Run(ctx) // both in as many processes as you like
+	go func() { check(r.Run(ctx)) }()
+	go func() { check(hooks.Run(ctx)) }() // both in as many processes as you like
 	// end
 }
