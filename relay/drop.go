@@ -115,8 +115,9 @@ func (h *hand) giveUp(limit time.Duration) {
 		h.r.stuck.add(c.events)
 		outs := make([]outcome, len(c.events))
 		for i, e := range c.events {
-			outs[i] = h.r.judge(h.ctx, e, fmt.Errorf("%w within %v", ErrStuck, limit), now-c.started)
+			outs[i] = h.r.judge(h.ctx, e, h.r.handlers.hangs(e, fmt.Errorf("%w within %v", ErrStuck, limit)), now-c.started)
 		}
+		c.cancel(ErrStuck) // what is left of it is another call's
 		h.settle(c, outs)
 		given = append(given, c)
 	}
