@@ -80,7 +80,7 @@ type noted struct {
 // note records what became of a delivery, in a transaction of its own. was is a record that stays: that it is handled, or
 // that the handler has committed by itself, which only its being dead follows.
 func (h *Handlers) note(ctx context.Context, seq int64, handler string, now noted) (was int, err error) {
-	ctx, cancel := h.relay.bounded(context.WithoutCancel(ctx))
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), h.noting())
 	defer cancel()
 	stays := delivery.Running
 	if now.state == delivery.Dead {

@@ -126,11 +126,12 @@ func (h *hand) giveUp(limit time.Duration, all bool) {
 		outs := make([]outcome, len(c.events))
 		for i, e := range c.events {
 			if late {
-				outs[i] = h.r.judge(h.ctx, e, fmt.Errorf("%w within %v", ErrStuck, limit), now-c.started)
+				outs[i] = h.r.judge(h.ctx, e, h.r.handlers.hangs(e, fmt.Errorf("%w within %v", ErrStuck, limit)), now-c.started)
 			} else {
 				outs[i] = h.r.cutOff(now - c.started)
 			}
 		}
+		c.cancel(ErrStuck) // what is left of it is another call's
 		h.settle(c, outs)
 		given = append(given, c)
 	}

@@ -32,6 +32,8 @@ type event struct {
 	putBack bool             // it was left in the outbox, for a handler that came while it was in hand
 	began   atomic.Int64     // when its last handler began, by r.now().Mono
 	hand    *hand            // that a call of it is made from; nil: none
+
+	calling atomic.Pointer[calling] // its handler that has not returned
 }
 
 const (

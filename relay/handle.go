@@ -73,6 +73,8 @@ func (h *Handlers) one(ctx context.Context, e *event, n *need, watched bool) err
 		m := e.msg
 		m.Attempt = n.attempts + 1
 		return h.conclude(ctx, e, m, n, result{err: Permanent(errCommitted)}, 0)
+	case ctx.Err() != nil: // the event was given up, or is no longer ours: others may have run this one since the needs were read
+		return context.Cause(ctx)
 	case n.waits():
 		return h.notDue(e, n)
 	case n.state == delivery.Outstanding && (h.serving.Load() || n.claim != 0):
@@ -128,7 +130,10 @@ func (h *Handlers) deliver(ctx context.Context, e *event, n *need, watched bool)
 			return result{err: err}
 		}
 		defer p.leave()
-		defer h.onStuck(e, func(time.Duration) { p.gate() })()
+		defer h.onStuck(e, func(took time.Duration) {
+			p.gate()
+			h.chargeHang(ctx, e, took)
+		})()
 	}
 	return h.call(ctx, e, n, watched)
 }
@@ -151,6 +156,7 @@ func (h *Handlers) call(ctx context.Context, e *event, n *need, watched bool) re
 		if got.ran {
 			h.relay.hooks.tellHandled(n.shown, m, took)
 		}
+	case got.late && !IsPermanent(got.err) && !IsRejected(got.err): // it was charged when it was given up
 	case !got.ran && !IsPermanent(got.err), errors.Is(ctx.Err(), context.Canceled) && errors.Is(got.err, context.Canceled):
 		if watched {
 			h.unwatch(ctx, m, n)

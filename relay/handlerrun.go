@@ -13,6 +13,7 @@ import (
 type result struct {
 	err     error
 	ran     bool // it was called; or it is to count as if it had been
+	late    bool // it was charged before it returned, for not returning
 	unknown bool // err is of a commit that may have happened
 	woken   bool // of what another process has left: its event was made due, with the handler's effects
 }
@@ -68,11 +69,16 @@ func (h *Handlers) notRun(ctx context.Context, err error) error {
 }
 
 func (h *Handlers) runNoTx(ctx context.Context, e *event, m Message, n *need) result {
-	e.began.Store(int64(h.relay.now().Mono))
+	if ctx.Err() != nil { // while it waited
+		return result{err: ctx.Err()}
+	}
+	returned := h.begins(e, n)
 	ctx, cancel := context.WithTimeout(ctx, h.timeout(n.own))
 	defer cancel()
-	if err := guarded(func() error { return n.own.NoTx(ctx, m) }); err != nil {
-		return result{err: cutOff(ctx, err), ran: true}
+	err := guarded(func() error { return n.own.NoTx(ctx, m) })
+	late := returned()
+	if err != nil {
+		return result{err: cutOff(ctx, err), ran: true, late: late}
 	}
 	if _, err := h.note(ctx, m.Seq, n.name, noted{state: delivery.Done, attempts: m.Attempt}); err != nil {
 		return result{err: Unavailable(fmt.Errorf("record that it is done: %w", err))}

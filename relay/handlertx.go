@@ -13,21 +13,23 @@ import (
 
 // runTx runs a handler in a transaction that begins with the record, and ends it with it.
 func (h *Handlers) runTx(ctx context.Context, leave func(), tx *sql.Tx, e *event, m Message, n *need) result {
-	e.began.Store(int64(h.relay.now().Mono))
+	returned := h.begins(e, n)
 	ctx, cancel := context.WithTimeout(ctx, h.timeout(n.own))
 	defer cancel()
 	defer context.AfterFunc(ctx, func() { // it is over then, whether the handler returns or not
 		_ = tx.Rollback()
 		leave()
 	})()
-	if err := guarded(func() error { return n.own.Tx(ctx, tx, m) }); err != nil {
-		return result{err: cutOff(ctx, err), ran: true}
+	err := guarded(func() error { return n.own.Tx(ctx, tx, m) })
+	late := returned()
+	if err != nil {
+		return result{err: cutOff(ctx, err), ran: true, late: late}
 	}
 	if err := h.end(ctx, tx, m, n); err != nil {
 		if errors.Is(err, sql.ErrTxDone) && ctx.Err() == nil {
 			return result{err: h.endedBy(ctx, m, n), ran: true}
 		}
-		return result{err: cutOff(ctx, fmt.Errorf("end the record: %w", err)), ran: true}
+		return result{err: cutOff(ctx, fmt.Errorf("end the record: %w", err)), ran: true, late: late}
 	}
 	if err := tx.Commit(); err != nil {
 		return result{err: cutOff(ctx, fmt.Errorf("commit: %w", err)), ran: true, unknown: true}

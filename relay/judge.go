@@ -67,7 +67,7 @@ func (r *Relay) judge(ctx context.Context, e *event, err error, took time.Durati
 	case IsUnavailable(err):
 		out.verdict = unavailable
 		out.wait, _ = RetryAfterOf(err)
-	case IsPermanent(err), IsRejected(err), r.usedUp(e), errors.Is(err, ErrStuck) && r.spent(e, e.msg.Attempt, r.limit):
+	case IsPermanent(err), IsRejected(err), r.usedUp(e):
 		out.verdict = dead
 	default:
 		out.verdict = failed

@@ -3,6 +3,7 @@ package relay
 import (
 	"context"
 	"database/sql"
+	"time"
 
 	"github.com/sqloutbox/sqloutbox/dialect"
 )
@@ -51,6 +52,16 @@ func (d oneWriter) SeqBelow(ctx context.Context, db *sql.DB, table string, floor
 		return b.SeqBelow(ctx, db, table, floor)
 	}
 	return d.SeqBehind(ctx, db, table)
+}
+
+// noting is how long a note of what became of a handler may take: what was done outside and not noted is done again. With one
+// writer it stands behind a handler's transaction, which has a quarter of the Lease, perhaps twice where it is tried again, and
+// behind what the host writes before each. Once a Lease is over nothing could be renewed meanwhile either.
+func (h *Handlers) noting() time.Duration {
+	if h.oneWriter() {
+		return max(h.relay.opts.Lease, h.relay.bookkeeping())
+	}
+	return h.relay.bookkeeping()
 }
 
 type writerTx struct {

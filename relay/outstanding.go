@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"slices"
 
 	"github.com/sqloutbox/sqloutbox/internal/clocks"
 	"github.com/sqloutbox/sqloutbox/internal/delivery"
@@ -14,7 +15,7 @@ import (
 // What other processes have left to handlers of this one.
 const (
 	// Of the handlers that have something due, by the first entry of (handler, state, due_ms, seq) each.
-	withOutstanding = `SELECT h.name, h.topics FROM {handlers} h WHERE h.retired_ms = 0
+	withOutstanding = `SELECT h.name, h.topics, {clock} FROM {handlers} h WHERE h.retired_ms = 0
 AND EXISTS (SELECT 1 FROM {deliveries} d WHERE d.handler = h.name AND d.state = 0 AND d.due_ms <= (SELECT {clock}))
 ORDER BY h.since_ms, h.name`
 
@@ -32,7 +33,8 @@ ORDER BY d.due_ms, d.seq LIMIT ?`
 )
 
 // A look reads so many pages of a handler's deliveries, and the next one goes on behind them: there may be any number
-// whose topics another release alone has.
+// whose topics another release alone has. What was passed by, since its key was busy, has its turn when a look begins anew: that
+// is once what was due at the beginning is looked through, whatever has become due since.
 const (
 	outstandingPage  = 200
 	outstandingPages = 10
@@ -66,20 +68,22 @@ func (h *Handlers) alone(l *left) bool {
 	return l.n.claim.shared() || l.n.attempts+1 >= h.limit(l.n.own)
 }
 
-// deliveryMark is how far the looks have come through a handler's deliveries.
-type deliveryMark struct{ due, seq int64 }
+// deliveryMark is how far the looks have come through a handler's deliveries. They began at a time.
+type deliveryMark struct{ due, seq, began int64 }
 
 // finding is what a look has found.
 type finding struct {
 	most   int
 	found  []*left // that may run beside others
-	alone  *left   // one that must run alone
+	alone  *left   // one that must run alone, after these
 	scopes map[string]bool
 }
 
-func (f *finding) full() bool { return len(f.found) == f.most }
+// full: what must run alone has a place too, and nothing begins beside it.
+func (f *finding) full() bool { return len(f.found) == f.most || f.alone != nil }
 
-// find finds deliveries for this process: most of those that may run beside others, and one that must run alone.
+// find finds at most so many deliveries for this process: some that may run beside others, and one that must run alone. The
+// handler that has waited for longest comes first.
 func (s *server) find(ctx context.Context, most int) (found []*left, alone *left, err error) {
 	ctx, cancel := s.h.relay.bounded(ctx)
 	defer cancel()
@@ -90,13 +94,19 @@ func (s *server) find(ctx context.Context, most int) (found []*left, alone *left
 	if s.pauses, err = s.h.relay.readPauses(ctx); err != nil || s.pauses.all() {
 		return nil, nil, err
 	}
+	slices.SortStableFunc(all, func(a, b waiting) int { return cmp.Compare(s.last[a.name], s.last[b.name]) })
+	s.looks++
 	f := finding{most: most, scopes: make(map[string]bool)}
 	for _, w := range all {
 		if f.full() {
 			break
 		}
+		before := len(f.found)
 		if err := s.findOf(ctx, w, &f); err != nil {
 			return nil, nil, err
+		}
+		if len(f.found) > before || f.alone != nil {
+			s.last[w.name] = s.looks
 		}
 	}
 	return f.found, f.alone, nil
@@ -105,26 +115,33 @@ func (s *server) find(ctx context.Context, most int) (found []*left, alone *left
 // findOf finds deliveries of one handler, from where the last look came to.
 func (s *server) findOf(ctx context.Context, w waiting, f *finding) error {
 	mine := 0
+	if from, on := s.looked[w.name]; !on || from.due > from.began {
+		s.looked[w.name] = deliveryMark{began: w.now}
+	}
+	began := s.looked[w.name].began
 	for range outstandingPages {
 		page, over, err := s.page(ctx, w)
 		if err != nil {
 			return err
 		}
 		for _, l := range page {
-			s.looked[w.name] = deliveryMark{l.due, l.seq}
+			if w.own.full(mine) { // the next look goes on here
+				return nil
+			}
+			s.looked[w.name] = deliveryMark{l.due, l.seq, began}
 			if l.settled() {
 				if _, err := s.h.relay.exec(ctx, dropOutstanding, l.seq, l.n.name); err != nil {
 					return err
 				}
 				continue
 			}
-			if !s.wants(w, l) || w.own.full(mine) || l.key != "" && f.scopes[l.scope()] {
+			if !s.wants(w, l) || l.key != "" && f.scopes[l.scope()] {
 				continue
 			}
 			f.scopes[l.scope()] = true
 			if s.h.alone(l) {
-				f.alone = cmp.Or(f.alone, l)
-				continue
+				f.alone = l
+				return nil
 			}
 			mine++
 			if f.found = append(f.found, l); f.full() {
@@ -144,13 +161,14 @@ type waiting struct {
 	name  string
 	own   *handler
 	takes topics.Set // as the database has them: without those that are retired
+	now   int64      // ms by the database's clock
 }
 
 func (s *server) outstandingHandlers(ctx context.Context) (all []waiting, err error) {
 	err = rows.Each(ctx, s.h.own, s.h.sql.SQL(withOutstanding), nil, func(row *sql.Rows) error {
 		var w waiting
 		var text []byte
-		if err := row.Scan(&w.name, &text); err != nil {
+		if err := row.Scan(&w.name, &text, &w.now); err != nil {
 			return err
 		}
 		if w.own = s.h.called(w.name); w.own == nil {

@@ -16,6 +16,8 @@ type server struct {
 
 	// Used by the loop alone.
 	looked map[string]deliveryMark // by handler
+	looks  int
+	last   map[string]int // by handler: the last look that has found something of it
 	pauses pauses
 
 	mu   sync.Mutex // guards held
@@ -30,7 +32,7 @@ func (r *Relay) startServing(ctx context.Context) (stop func()) {
 	}
 	s := &server{
 		h: r.handlers, free: make(chan struct{}, max(r.opts.Concurrency, 1)),
-		looked: make(map[string]deliveryMark), held: make(map[*left]struct{}),
+		looked: make(map[string]deliveryMark), last: make(map[string]int), held: make(map[*left]struct{}),
 	}
 	r.handlers.serving.Store(true)
 	ctx, cancel := context.WithCancel(ctx)
@@ -106,7 +108,7 @@ func (s *server) look(ctx, calls context.Context, places int) (begun int, err er
 		}
 		begun = len(claimed)
 	}
-	if alone == nil || begun == places {
+	if alone == nil {
 		return begun, nil
 	}
 	// Claimed once it is alone: what ends the process meanwhile is not its doing.

@@ -535,7 +535,7 @@ UPDATE outbox_events FORCE INDEX (PRIMARY) SET due_ms = CASE WHEN claimed_by = '
 SELECT handler FROM outbox_deliveries WHERE seq = ? AND state = 6;
 
 -- withOutstanding
-SELECT h.name, h.topics FROM outbox_handlers h WHERE h.retired_ms = 0
+SELECT h.name, h.topics, (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000) FROM outbox_handlers h WHERE h.retired_ms = 0
 AND EXISTS (SELECT 1 FROM outbox_deliveries d WHERE d.handler = h.name AND d.state = 0 AND d.due_ms <= (SELECT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000)))
 ORDER BY h.since_ms, h.name;
 

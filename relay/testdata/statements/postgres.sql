@@ -535,7 +535,7 @@ UPDATE outbox_events SET due_ms = CASE WHEN claimed_by = '' THEN ((EXTRACT(EPOCH
 SELECT handler FROM outbox_deliveries WHERE seq = $1 AND state = 6;
 
 -- withOutstanding
-SELECT h.name, h.topics FROM outbox_handlers h WHERE h.retired_ms = 0
+SELECT h.name, h.topics, ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT) FROM outbox_handlers h WHERE h.retired_ms = 0
 AND EXISTS (SELECT 1 FROM outbox_deliveries d WHERE d.handler = h.name AND d.state = 0 AND d.due_ms <= (SELECT ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT)))
 ORDER BY h.since_ms, h.name;
 
