@@ -54,7 +54,8 @@ func (h *Handlers) begin(ctx context.Context, tx *sql.Tx, seq int64, n *need) (f
 	return err == nil, err
 }
 
-// end notes in the handler's transaction that it is done. A transaction that has silently ended has no record.
+// end notes in the handler's transaction that it is done. A transaction that has silently ended has no record. One that gave
+// way to another is postponed: the handler is not to blame.
 func (h *Handlers) end(ctx context.Context, tx *sql.Tx, m Message, n *need) error {
 	changed, err := rows.Exec(ctx, tx, h.sql.SQL(endDelivery), m.Attempt, m.Seq, n.name)
 	if err != nil {
@@ -65,6 +66,9 @@ func (h *Handlers) end(ctx context.Context, tx *sql.Tx, m Message, n *need) erro
 	}
 	if n.served {
 		_, err := rows.Exec(ctx, tx, h.sql.SQL(wakeEvent), m.Seq)
+		if h.d.Classify(err) == dialect.Conflict { // who requeues or discards its event locks that first, and then the record
+			return &postponedError{err: err, wait: jitter(h.relay.opts.Poll)}
+		}
 		return err
 	}
 	return nil

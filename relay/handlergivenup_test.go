@@ -99,7 +99,7 @@ func TestAHandOverThatWasGivenUpCallsNoFurtherHandler(t *testing.T) {
 // A call that does not return is the handler's own: another's failures with the event are not counted with it.
 func TestAHandlerThatHangsIsNotChargedWhatOthersHaveUsedUp(t *testing.T) {
 	engines.Each(t, func(t *testing.T, e *engines.Engine) {
-		for _, order := range perKeyAndNone {
+		for _, order := range allOrders {
 			t.Run(order.String(), func(t *testing.T) {
 				o := newOutbox(t, e)
 				finish := make(chan struct{})
@@ -122,7 +122,7 @@ func TestAHandlerThatHangsIsNotChargedWhatOthersHaveUsedUp(t *testing.T) {
 							}
 							return nil
 						}})
-				r := relayOf(t, o, h, &relay.Options{Order: order, Concurrency: 4, MaxAttempts: 3, PublishTimeout: 200 * time.Millisecond,
+				r := relayOf(t, o, h, &relay.Options{Order: order, MaxAttempts: 3, PublishTimeout: 200 * time.Millisecond, Lease: 2 * time.Second,
 					Poll: 10 * time.Millisecond, Backoff: 10 * time.Millisecond, BackoffMax: 10 * time.Millisecond})
 				defer runningStuck(t, r)()
 				write(t, o, outbox.Event{Topic: "t", Key: "k"})
@@ -151,7 +151,7 @@ func TestAHandlerThatHangsIsNotChargedWhatOthersHaveUsedUp(t *testing.T) {
 // Each process makes one call that does not return, and ends. The next one knows of it.
 func TestAHandlerThatHangsInOneProcessAfterAnotherHasItsAttempts(t *testing.T) {
 	engines.Each(t, func(t *testing.T, e *engines.Engine) {
-		for _, order := range perKeyAndNone {
+		for _, order := range allOrders {
 			t.Run(order.String(), func(t *testing.T) {
 				o := newOutbox(t, e)
 				finish := make(chan struct{})
@@ -161,7 +161,7 @@ func TestAHandlerThatHangsInOneProcessAfterAnotherHasItsAttempts(t *testing.T) {
 				for process := 1; process <= 2; process++ {
 					h := handlersOf(t, o, nil, relay.Handler{Name: "hangs", Topics: []string{"*"}, From: relay.FromOldest,
 						NoTx: func(context.Context, relay.Message) error { calls.Add(1); <-finish; return nil }})
-					stop := runningStuck(t, relayOf(t, o, h, &relay.Options{Order: order, Concurrency: 4, MaxAttempts: 2,
+					stop := runningStuck(t, relayOf(t, o, h, &relay.Options{Order: order, MaxAttempts: 2,
 						PublishTimeout: 200 * time.Millisecond, Poll: 10 * time.Millisecond, Backoff: 10 * time.Millisecond,
 						BackoffMax: 10 * time.Millisecond, ShutdownTimeout: 500 * time.Millisecond, Lease: 2 * time.Second}))
 					until(t, "it is charged", func() bool {

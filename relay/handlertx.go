@@ -26,6 +26,9 @@ func (h *Handlers) runTx(ctx context.Context, leave func(), tx *sql.Tx, e *event
 		return result{err: cutOff(ctx, err), ran: true, late: late}
 	}
 	if err := h.end(ctx, tx, m, n); err != nil {
+		if isPostponed(err) {
+			return result{err: err}
+		}
 		if errors.Is(err, sql.ErrTxDone) && ctx.Err() == nil {
 			return result{err: h.endedBy(ctx, m, n), ran: true}
 		}

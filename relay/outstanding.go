@@ -33,8 +33,8 @@ ORDER BY d.due_ms, d.seq LIMIT ?`
 )
 
 // A look reads so many pages of a handler's deliveries, and the next one goes on behind them: there may be any number
-// whose topics another release alone has. What was passed by, since its key was busy, has its turn when a look begins anew: that
-// is once what was due at the beginning is looked through, whatever has become due since.
+// whose topics another release alone has. What was passed by has its turn when a look begins anew: that is once what was due at
+// the beginning is looked through, whatever has become due since.
 const (
 	outstandingPage  = 200
 	outstandingPages = 10

@@ -116,7 +116,8 @@ func (s *server) look(ctx, calls context.Context, places int) (begun int, err er
 	defer cancel()
 	p, err := s.h.enter(waiting, alone.n.own, nil, true)
 	if err != nil {
-		return begun, nil // the next look tries again
+		delete(s.looked, alone.n.name) // the next look tries again: it begins anew
+		return begun, nil
 	}
 	claimed, err := s.claim(ctx, []*left{alone}, true)
 	if err != nil || len(claimed) == 0 {

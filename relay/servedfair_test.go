@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -67,6 +68,63 @@ func TestWhatWasLeftHasItsTurnInABacklog(t *testing.T) {
 					}
 				}
 			})
+		}
+	})
+}
+
+// What was passed by, since its topic was paused, has its turn when it is resumed, though more becomes due all the time than there
+// is room for.
+func TestWhatWasPassedByHasItsTurnHoweverMuchBecomesDue(t *testing.T) {
+	const fillers = 60
+	engines.Each(t, func(t *testing.T, e *engines.Engine) {
+		o := newOutbox(t, e)
+		makeDue := func(n int) error {
+			_, err := o.DB().Exec(fmt.Sprintf("UPDATE outbox_deliveries SET due_ms = %s WHERE seq = (SELECT seq FROM outbox_events WHERE id = '%d')",
+				o.Dialect().Clock(), n))
+			return err
+		}
+		var calls atomic.Int64
+		resumed := make(chan int64, 1)
+		late := relay.Handler{Name: "late", Topics: []string{"*"}, NoTx: func(_ context.Context, m relay.Message) error {
+			if m.Topic == "paused" {
+				resumed <- calls.Load()
+				return nil
+			}
+			n := calls.Add(1)
+			if n == 5 {
+				if err := o.Resume(t.Context(), "paused"); err != nil {
+					return err
+				}
+			}
+			time.Sleep(5 * time.Millisecond)
+			return makeDue(int(n) + 2) // so that three are due or running
+		}}
+		h := handlersOf(t, o, nil, late)
+		r := relayOf(t, o, h, &relay.Options{Concurrency: 2, Poll: 5 * time.Millisecond})
+		if err := h.Announce(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		write(t, o, outbox.Event{Topic: "paused"})
+		for i := range fillers {
+			write(t, o, outbox.Event{ID: fmt.Sprint(i), Topic: "t", Key: fmt.Sprint(i)})
+		}
+		drain(t, relayOf(t, o, handlersOf(t, o, nil), &relay.Options{}), 0)
+		if err := o.Pause(t.Context(), "paused"); err != nil {
+			t.Fatal(err)
+		}
+		// It and three others are due.
+		if _, err := o.DB().Exec("UPDATE outbox_deliveries SET due_ms = CASE WHEN seq < (SELECT seq FROM outbox_events WHERE id = '3') " +
+			"THEN 1000 + seq ELSE 4000000000000 END"); err != nil {
+			t.Fatal(err)
+		}
+		defer running(t, r)()
+		select {
+		case n := <-resumed:
+			if n > fillers/2 {
+				t.Errorf("it came after %d others", n)
+			}
+		case <-time.After(time.Minute):
+			t.Error("it was not called within a minute")
 		}
 	})
 }
