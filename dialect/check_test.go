@@ -184,6 +184,10 @@ func TestCheckRefusesEncodingsThatLackCharacters(t *testing.T) {
 			}
 			session, _ := open(t, withParameter(t, url, "client_encoding", "LATIN1"))
 			wantRefusal(t, d, session, "client_encoding is LATIN1", "client_encoding to UTF8")
+			session, _ = open(t, withParameter(t, url, "client_encoding", "UNICODE")) // an old name of it
+			if err := d.Check(t.Context(), session); err != nil {
+				t.Errorf("UNICODE: %v", err)
+			}
 		case "sqlite":
 			for _, encoding := range []string{"UTF-16le", "UTF-16be"} {
 				other, _ := open(t, "sqlite:"+filepath.Join(t.TempDir(), "app.db")+"?_pragma=encoding('"+encoding+"')")

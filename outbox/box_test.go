@@ -85,6 +85,7 @@ type event struct {
 	before    int           // attempts before it was requeued
 	failed    time.Duration // since it failed first; 0: never
 	claimed   string
+	token     int // how often it was claimed in OrderNone
 	lastError string
 }
 
@@ -104,10 +105,10 @@ func (b *box) put(events ...event) {
 			firstFailed = `{clock} - ?`
 		}
 		b.exec(`INSERT INTO {events} (seq, id, topic, event_key, payload, state, due_ms, created_ms, attempts, total_attempts, first_failed_ms,
-  claimed_by, last_error)
-VALUES (?, ?, ?, ?, ?, ?, `+due+`, {clock} - ?, ?, ?, `+firstFailed+`, ?, ?)`,
+  claimed_by, claim_token, last_error)
+VALUES (?, ?, ?, ?, ?, ?, `+due+`, {clock} - ?, ?, ?, `+firstFailed+`, ?, ?, ?)`,
 			e.seq, eventID(e.seq), e.topic, e.key, []byte{}, e.state, amount, e.age.Milliseconds(), e.attempts, e.attempts+e.before,
-			e.failed.Milliseconds(), e.claimed, e.lastError)
+			e.failed.Milliseconds(), e.claimed, e.token, e.lastError)
 	}
 }
 

@@ -76,7 +76,8 @@ const (
 WHERE state <= 0 AND (claimed_by = '' OR first_failed_ms > 0) ORDER BY state, seq LIMIT 1`
 	oldestHeld    = `SELECT ` + ageColumns + ` FROM {events}{use_pending} WHERE state > 3 AND state < 5 ORDER BY state, seq LIMIT 1`
 	oldestWaiting = `SELECT ` + ageColumns + ` FROM {events}{use_pending} WHERE state > 4 AND state < 6 ORDER BY state, seq LIMIT 1`
-	ageColumns    = `state, created_ms, due_ms, first_failed_ms, total_attempts - attempts`
+	ageColumns    = `state, created_ms, due_ms, first_failed_ms, total_attempts - attempts,
+       CASE WHEN claim_token > 0 OR last_error <> '' THEN 1 ELSE 0 END`
 	// A row for each event that failed and was not given up, or is dead and holds its key; by (event_key, seq).
 	countHeldKeys = `SELECT COUNT(DISTINCT event_key) FROM {held}`
 	// A handful of rows, but for the partitions of OrderPerKey, which Relays tells of, and a row that is only a lock.
@@ -170,7 +171,7 @@ func (o *Outbox) oldestPending(ctx context.Context, q rows.Queryer, now time.Tim
 		args []any
 	}{{firstDue, at}, {firstOverdue, at}, {oldestPending, nil}, {oldestHeld, nil}, {oldestWaiting, nil}} {
 		var r aged
-		err := rows.One(ctx, q, o.sql.SQL(look.text), look.args, &r.state, &r.created, &r.due, &r.firstFailed, &r.before)
+		err := rows.One(ctx, q, o.sql.SQL(look.text), look.args, &r.state, &r.created, &r.due, &r.firstFailed, &r.before, &r.tried)
 		if errors.Is(err, sql.ErrNoRows) {
 			continue
 		}
@@ -186,11 +187,13 @@ func (o *Outbox) oldestPending(ctx context.Context, q rows.Queryer, now time.Tim
 type aged struct {
 	state, created, due, firstFailed int64
 	before                           int64 // attempts before it was requeued
+	tried                            int64 // 1: a relay in OrderNone had claimed it, or it was put off with a reason
 }
 
-// since is when an event began to wait. due_ms says so until it is moved, by a failure, a claim or the number of a group.
+// since is when an event began to wait. due_ms says so until it is moved, by a failure, a claim, a destination that is away or the
+// number of a group.
 func (r aged) since(now int64) int64 {
-	moved := r.state > 3 || r.firstFailed > 0 || r.state == 0 && r.due > now
+	moved := r.state > 3 || r.firstFailed > 0 || r.state == 0 && (r.due > now || r.tried > 0)
 	switch {
 	case !moved:
 		return max(r.created, r.due)
@@ -198,6 +201,8 @@ func (r aged) since(now int64) int64 {
 		return r.created
 	case r.firstFailed > 0:
 		return r.firstFailed
+	case r.state == 0 && r.due <= now: // requeued, or put off since
+		return max(r.created, r.due)
 	}
 	return now // nothing tells since when
 }

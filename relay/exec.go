@@ -38,11 +38,12 @@ func (r *Relay) inSteps(ctx context.Context, find string, args []any, change str
 	}
 }
 
-// someSteps is inSteps for as long as half a Poll, so that turns come in between. more tells that it has not changed all.
+// someSteps is inSteps for as long as half a Poll, so that turns come in between, and no longer than a look has time for. more tells
+// that it has not changed all.
 func (r *Relay) someSteps(ctx context.Context, find string, args []any, change string) (more bool, err error) {
 	for from := r.now().Mono; ; {
 		more, err = r.step(ctx, find, args, change)
-		if err != nil || !more || r.now().Mono-from >= r.opts.Poll/2 {
+		if err != nil || !more || r.now().Mono-from >= min(r.opts.Poll/2, r.bookkeeping()/4) {
 			return more, err
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/sqloutbox/sqloutbox/internal/server"
 )
@@ -53,4 +54,7 @@ func (p postgres) Check(ctx context.Context, db *sql.DB) error {
 }
 
 // takesUTF8: with SQL_ASCII nothing is converted. (PostgreSQL manual, 24.3 "Character Set Support".)
-func takesUTF8(encoding string) bool { return encoding == "UTF8" || encoding == "SQL_ASCII" }
+// UNICODE is an old name of UTF8, which a session keeps as it was given.
+func takesUTF8(encoding string) bool {
+	return slices.Contains([]string{"UTF8", "UNICODE", "SQL_ASCII"}, encoding)
+}

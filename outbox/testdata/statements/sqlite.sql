@@ -85,10 +85,12 @@ WHERE f.feed_seq > ? ORDER BY f.feed_seq LIMIT ?;
 SELECT seq, LENGTH(payload) FROM outbox_events WHERE seq IN (?, ?);
 
 -- firstDue
-SELECT state, created_ms, due_ms, first_failed_ms, total_attempts - attempts FROM outbox_events INDEXED BY outbox_events_due WHERE state = 0 AND due_ms <= ? ORDER BY due_ms, seq LIMIT 1;
+SELECT state, created_ms, due_ms, first_failed_ms, total_attempts - attempts,
+       CASE WHEN claim_token > 0 OR last_error <> '' THEN 1 ELSE 0 END FROM outbox_events INDEXED BY outbox_events_due WHERE state = 0 AND due_ms <= ? ORDER BY due_ms, seq LIMIT 1;
 
 -- firstOverdue
-SELECT state, created_ms, due_ms, first_failed_ms, total_attempts - attempts FROM outbox_events INDEXED BY outbox_events_due WHERE state = 3 AND due_ms <= ? ORDER BY due_ms, seq LIMIT 1;
+SELECT state, created_ms, due_ms, first_failed_ms, total_attempts - attempts,
+       CASE WHEN claim_token > 0 OR last_error <> '' THEN 1 ELSE 0 END FROM outbox_events INDEXED BY outbox_events_due WHERE state = 3 AND due_ms <= ? ORDER BY due_ms, seq LIMIT 1;
 
 -- forgetAll
 DELETE FROM outbox_deliveries WHERE since_ms >= 0 AND handler = ? AND seq IN (?, ?);
@@ -221,13 +223,15 @@ SELECT consumer, message_id FROM outbox_inbox INDEXED BY outbox_inbox_received W
 SELECT seq, feed_seq FROM outbox_events INDEXED BY outbox_events_due WHERE state = 1 AND due_ms < ? ORDER BY due_ms, seq LIMIT ?;
 
 -- oldestHeld
-SELECT state, created_ms, due_ms, first_failed_ms, total_attempts - attempts FROM outbox_events INDEXED BY outbox_events_pending WHERE state > 3 AND state < 5 ORDER BY state, seq LIMIT 1;
+SELECT state, created_ms, due_ms, first_failed_ms, total_attempts - attempts,
+       CASE WHEN claim_token > 0 OR last_error <> '' THEN 1 ELSE 0 END FROM outbox_events INDEXED BY outbox_events_pending WHERE state > 3 AND state < 5 ORDER BY state, seq LIMIT 1;
 
 -- oldestNumber
 SELECT COALESCE((SELECT feed_seq FROM outbox_feed ORDER BY feed_seq LIMIT 1), 0);
 
 -- oldestPending
-SELECT state, created_ms, due_ms, first_failed_ms, total_attempts - attempts FROM outbox_events INDEXED BY outbox_events_pending
+SELECT state, created_ms, due_ms, first_failed_ms, total_attempts - attempts,
+       CASE WHEN claim_token > 0 OR last_error <> '' THEN 1 ELSE 0 END FROM outbox_events INDEXED BY outbox_events_pending
 WHERE state <= 0 AND (claimed_by = '' OR first_failed_ms > 0) ORDER BY state, seq LIMIT 1;
 
 -- oldestUnhandled
@@ -240,7 +244,8 @@ SELECT e.seq, e.topic, e.created_ms, COALESCE(d.handler, '') FROM (
 ) e LEFT JOIN outbox_deliveries d ON d.seq = e.seq AND d.state IN (1, 2);
 
 -- oldestWaiting
-SELECT state, created_ms, due_ms, first_failed_ms, total_attempts - attempts FROM outbox_events INDEXED BY outbox_events_pending WHERE state > 4 AND state < 6 ORDER BY state, seq LIMIT 1;
+SELECT state, created_ms, due_ms, first_failed_ms, total_attempts - attempts,
+       CASE WHEN claim_token > 0 OR last_error <> '' THEN 1 ELSE 0 END FROM outbox_events INDEXED BY outbox_events_pending WHERE state > 4 AND state < 6 ORDER BY state, seq LIMIT 1;
 
 -- outstandingPage
 SELECT seq FROM outbox_deliveries WHERE handler = ? AND state = 0 AND seq > ? ORDER BY seq LIMIT ?;
