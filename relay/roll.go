@@ -49,18 +49,19 @@ type pass struct {
 // roller takes turns for as long as there is anything to take. Hand-overs go on meanwhile: a turn settles one batch
 // and takes the next while the one between is being handed over.
 type roller struct {
-	r     *Relay
-	s     *session
-	src   source
-	mode  mode
-	hand  *hand
-	p     pass
-	fits  int  // so many events are a batch, by their number and their bytes
-	open  bool // more may be taken
-	more  bool // another turn may find more at once
-	alone bool // take nothing more before the hand is empty
-	later bool // something that has ended was left for the next turn
-	tick  *time.Ticker
+	r      *Relay
+	s      *session
+	src    source
+	mode   mode
+	hand   *hand
+	p      pass
+	fits   int   // so many events are a batch, by their number and their bytes
+	open   bool  // more may be taken
+	more   bool  // another turn may find more at once
+	alone  bool  // take nothing more before the hand is empty
+	later  bool  // something that has ended was left for the next turn
+	failed error // a look did, and so no more is taken
+	tick   *time.Ticker
 
 	shutdown <-chan time.Time // once ctx has ended: when calls are cut off
 	cut      bool             // they have been
@@ -78,6 +79,9 @@ func (r *Relay) roll(ctx context.Context, s *session, src source, most int, m mo
 	x.tick = time.NewTicker(max(min(flushEvery, r.grace()/2, r.opts.Lease/6), time.Millisecond))
 	defer x.tick.Stop()
 	err := x.run(ctx)
+	if err == nil {
+		err = x.failed
+	}
 	if err == nil && x.hand.isStuck() {
 		err = errPublisherStuck
 	}
@@ -88,6 +92,9 @@ func (x *roller) run(ctx context.Context) error {
 	for {
 		if err := x.s.lookSometimes(ctx); err != nil && ctx.Err() == nil { // what goes on for long must not miss what becomes due meanwhile
 			x.r.log.Warn("look for work failed", "error", err)
+			if x.mode != forever { // it would end as if nothing were due
+				x.open, x.failed = false, err
+			}
 		}
 		t := x.next(ctx)
 		keep, cancel := x.r.detached(ctx, x.s)
