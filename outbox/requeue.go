@@ -158,10 +158,7 @@ func (o *Outbox) changeIDs(ctx context.Context, c change, ids []string) (int, er
 // seqsOf are the seqs of events, ascending, by their ids.
 func (o *Outbox) seqsOf(ctx context.Context, ids []string) (seqs []int64, err error) {
 	for step := range slices.Chunk(ids, stepRows) {
-		args := make([]any, len(step))
-		for i, id := range step {
-			args[i] = id
-		}
+		args := rows.Args(step)
 		var some []int64
 		err := txn.Retry(ctx, o.dialect, func() (err error) {
 			some, err = rows.Int64s(ctx, o.db, o.sql.List(seqsOfIDs, len(args)), args...)

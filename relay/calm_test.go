@@ -2,6 +2,8 @@ package relay_test
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -36,6 +38,43 @@ func TestARelayThatMayNotHandOnIsCalm(t *testing.T) {
 			}
 			calm(t, o, relay.OrderPerKey)
 		})
+	})
+}
+
+// Some of what is due is pending, and the rest can't be made so: each look fails, and is waited after.
+func TestARelayWhoseLooksFailIsCalm(t *testing.T) {
+	eachOrder(t, func(t *testing.T, o *outbox.Outbox, order relay.Order) {
+		events := make([]outbox.Event, 2600)
+		for i := range events {
+			events[i] = outbox.Event{Topic: "t", Key: fmt.Sprint(i % 7), Delay: time.Hour}
+		}
+		write(t, o, events...)
+		if _, err := o.DB().Exec("UPDATE outbox_events SET due_ms = 1"); err != nil {
+			t.Fatal(err)
+		}
+		var handed atomic.Bool
+		var failed atomic.Int64
+		db := hookdb.Open(o.DB(), hookdb.Hooks{Before: func(query string) error {
+			switch {
+			case !strings.Contains(query, "SET state = 0 WHERE seq"):
+			case handed.Load():
+				failed.Add(1)
+				return errNo
+			default:
+				time.Sleep(150 * time.Millisecond) // longer than a look has time for
+			}
+			return nil
+		}})
+		defer db.Close()
+		defer running(t, relayOf(t, outboxOn(t, db, o), relay.PublisherFunc(func(context.Context, relay.Message) error {
+			handed.Store(true)
+			return nil
+		}), &relay.Options{Order: order, Poll: 200 * time.Millisecond}))()
+		until(t, "a look failed", func() bool { return failed.Load() > 0 })
+		time.Sleep(500 * time.Millisecond)
+		if n := failed.Load(); n > 50 {
+			t.Errorf("%d looks failed in half a second", n)
+		}
 	})
 }
 

@@ -3,10 +3,15 @@ package relay_test
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
+	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/sqloutbox/sqloutbox/internal/engines"
+	"github.com/sqloutbox/sqloutbox/internal/hookdb"
 	"github.com/sqloutbox/sqloutbox/outbox"
 	"github.com/sqloutbox/sqloutbox/relay"
 )
@@ -59,6 +64,61 @@ func TestDrainPublishesEverythingThroughFailures(t *testing.T) {
 					t.Errorf("%+v, %v: something is left", s, err)
 				}
 			})
+		}
+	})
+}
+
+// What stands behind a first one that failed is not due before it is.
+func TestDrainBesideAnOwnerEndsWhereTheFirstWaitsForItsNextTry(t *testing.T) {
+	engines.Each(t, func(t *testing.T, e *engines.Engine) {
+		o := newOutbox(t, e)
+		opts := relay.Options{Order: relay.OrderTotal, Backoff: time.Hour, BackoffMax: time.Hour, Poll: 10 * time.Millisecond, PollMax: 50 * time.Millisecond}
+		publisher := relay.PublisherFunc(func(context.Context, relay.Message) error { return errors.New("no") })
+		stop := running(t, relayOf(t, o, publisher, &opts))
+		write(t, o, outbox.Event{ID: "first", Topic: "t"}, outbox.Event{Topic: "t"})
+		until(t, "the first has failed", func() bool { _, attempts := stateOf(t, o, "first"); return attempts == 1 })
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		if n, err := relayOf(t, o, publisher, &opts).Drain(ctx); n != 0 || err != nil {
+			t.Errorf("%d published, %v", n, err)
+		}
+		stop()
+	})
+}
+
+// A look that fails within a roll left something that is due as it was: Drain must not end as if nothing were.
+func TestDrainTellsOfALookThatFailed(t *testing.T) {
+	const many = 2600
+	eachOrder(t, func(t *testing.T, o *outbox.Outbox, order relay.Order) {
+		events := make([]outbox.Event, many)
+		for i := range events {
+			events[i] = outbox.Event{Topic: "t", Key: fmt.Sprint(i % 7), Delay: time.Hour}
+		}
+		write(t, o, events...)
+		if _, err := o.DB().Exec("UPDATE outbox_events SET due_ms = 1"); err != nil {
+			t.Fatal(err)
+		}
+		var handed atomic.Bool
+		db := hookdb.Open(o.DB(), hookdb.Hooks{Before: func(query string) error {
+			if handed.Load() && strings.Contains(query, "SET state = 0 WHERE seq") {
+				return errNo
+			}
+			return nil
+		}})
+		defer db.Close()
+		r := relayOf(t, outboxOn(t, db, o), relay.PublisherFunc(func(context.Context, relay.Message) error {
+			handed.Store(true)
+			return nil
+		}), &relay.Options{Order: order, Poll: time.Nanosecond, PollMax: 10 * time.Millisecond})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		n, err := r.Drain(ctx)
+		if n == many || !errors.Is(err, errNo) {
+			t.Errorf("%d published, %v; want fewer than %d, and the look's error", n, err, many)
+		}
+		s, err := o.Stats(t.Context())
+		if err != nil || s.Pending != int64(many-n) {
+			t.Errorf("%d pending, %v; want %d: all that was published is recorded", s.Pending, err, many-n)
 		}
 	})
 }

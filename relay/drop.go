@@ -1,7 +1,6 @@
 package relay
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -85,10 +84,7 @@ func (h *hand) shed(limit time.Duration) {
 // leavePlaces leaves the places of calls that were given up in an earlier hand and have not returned.
 func (h *hand) leavePlaces() {
 	h.most = h.places - (h.r.stuck.number() - h.given)
-	for i := len(h.ready); i > 0 && h.active < h.most; i-- {
-		h.active++
-		go h.work()
-	}
+	h.setGoing()
 }
 
 // isStuck reports whether nobody is left to make calls: as many as may be made at once do not return.
@@ -107,12 +103,12 @@ func (h *hand) slowOnes() map[string]bool {
 
 // giveUp gives up on calls that should have returned long ago, or on all where the relay cut them off itself and its grace is
 // over: their events are kept from being handed out again here until they return. Their goroutines stay occupied.
-func (h *hand) giveUp(limit time.Duration, all bool) {
+func (h *hand) giveUp(all bool) {
 	var given []*call
 	h.mu.Lock()
 	now := h.r.now().Mono
 	for c := range h.calls {
-		late := now-c.since() >= limit
+		late := now-c.since() >= h.r.hangLimit()
 		if !late && !all {
 			continue
 		}
@@ -126,9 +122,9 @@ func (h *hand) giveUp(limit time.Duration, all bool) {
 		outs := make([]outcome, len(c.events))
 		for i, e := range c.events {
 			if late {
-				outs[i] = h.r.judge(h.ctx, e, h.r.handlers.hangs(e, fmt.Errorf("%w within %v", ErrStuck, limit)), now-c.started)
+				outs[i] = h.r.judge(h.ctx, e, h.r.handlers.hangs(e, h.r.notReturned()), now-c.started)
 			} else {
-				outs[i] = h.r.cutOff(now - c.started)
+				outs[i] = h.r.cutShort(now - c.started)
 			}
 		}
 		c.cancel(ErrStuck) // what is left of it is another call's

@@ -59,5 +59,5 @@ func (r *Relay) step(ctx context.Context, find string, args []any, change string
 		}
 		return r.execListAfter(ctx, tx, change, seqs, before...)
 	})
-	return n == stepRows, err
+	return n == stepRows && err == nil, err
 }

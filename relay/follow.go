@@ -20,21 +20,18 @@ func (s *session) nothingDue(ctx context.Context) (bool, error) {
 	if err != nil || saw.pending > 0 {
 		return saw.pending > 0, err
 	}
-	var first, attempts, due, now, dead int64
+	var first, attempts, due, now int64
 	err = rows.One(ctx, s.r.db, s.r.sql.SQL(firstPending), nil, &first, &attempts, &due, &now)
-	if err == nil && attempts > 0 && due > now { // the first has failed, and all behind it waits for it
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return false, nil
+	case err != nil:
+		return false, err
+	case attempts > 0 && due > now: // it has failed, and all behind it waits for it
 		return true, nil
+	case s.r.opts.OnDead == SkipDead:
+		return false, nil
 	}
-	if err == nil && s.r.opts.OnDead == HoldKey {
-		err = rows.One(ctx, s.r.db, s.r.sql.SQL(oldestDead), nil, &dead)
-		return err == nil && dead < first, unlessNoRows(err)
-	}
-	return false, unlessNoRows(err)
-}
-
-func unlessNoRows(err error) error {
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil
-	}
-	return err
+	dead, err := s.r.firstDead(ctx, s.r.db)
+	return dead < first && err == nil, err
 }

@@ -67,6 +67,11 @@ func (h *hand) take(events []*event) {
 		}
 		c.events = append(c.events, e)
 	}
+	h.setGoing()
+}
+
+// setGoing starts goroutines for what is ready.
+func (h *hand) setGoing() {
 	for i := len(h.ready); i > 0 && h.active < h.most; i-- {
 		h.active++
 		go h.work()

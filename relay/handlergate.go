@@ -143,7 +143,7 @@ func (h *Handlers) onStuck(e *event, fn func(took time.Duration)) (returned func
 		defer close(over)
 		for {
 			took := r.now().Mono - time.Duration(e.began.Load())
-			left := h.hangLimit() - took
+			left := r.hangLimit() - took
 			if left <= 0 {
 				fn(took)
 				return

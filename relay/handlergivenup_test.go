@@ -2,7 +2,6 @@ package relay_test
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -32,19 +31,6 @@ func recordOf(t *testing.T, o *outbox.Outbox, handler string) (state, attempts i
 		t.Fatal(err)
 	}
 	return state, attempts
-}
-
-// runningStuck is running, where a call may not have returned by the end.
-func runningStuck(t *testing.T, r *relay.Relay) (stop func()) {
-	ctx, cancel := context.WithCancel(t.Context())
-	over := make(chan error, 1)
-	go func() { over <- r.Run(ctx) }()
-	return func() {
-		cancel()
-		if err := <-over; err != nil && !errors.Is(err, relay.ErrStuck) {
-			t.Error(err)
-		}
-	}
 }
 
 func lastError(t *testing.T, o *outbox.Outbox) (text string) {

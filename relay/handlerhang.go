@@ -2,7 +2,6 @@ package relay
 
 import (
 	"context"
-	"fmt"
 	"sync/atomic"
 	"time"
 )
@@ -31,7 +30,7 @@ func (h *Handlers) hangs(e *event, failure error) error {
 		return failure
 	}
 	c := e.calling.Load()
-	if c == nil || h.relay.now().Mono-time.Duration(e.began.Load()) < h.hangLimit() {
+	if c == nil || h.relay.now().Mono-time.Duration(e.began.Load()) < h.relay.hangLimit() {
 		return failure
 	}
 	m := e.msg
@@ -52,8 +51,5 @@ func (h *Handlers) chargeHang(ctx context.Context, e *event, took time.Duration)
 	}
 	m := e.msg
 	m.Attempt = c.n.attempts + 1
-	_ = h.conclude(ctx, e, m, &c.n, result{err: fmt.Errorf("%w within %v", ErrStuck, h.hangLimit()), ran: true}, took) // the hand-over's outcome is hangs
+	_ = h.conclude(ctx, e, m, &c.n, result{err: h.relay.notReturned(), ran: true}, took) // the hand-over's outcome is hangs
 }
-
-// hangLimit is how long a call may take to return.
-func (h *Handlers) hangLimit() time.Duration { return h.relay.opts.PublishTimeout + h.relay.grace() }

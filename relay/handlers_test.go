@@ -181,17 +181,3 @@ func hostWrites(t *testing.T, db *sql.DB, setUp string) error {
 	_, err = conn.ExecContext(ctx, "INSERT INTO host (n) VALUES (1)")
 	return err
 }
-
-// running runs a relay until stop is called.
-func running(t *testing.T, r *relay.Relay) (stop func()) {
-	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- r.Run(ctx) }()
-	return func() {
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	}
-}

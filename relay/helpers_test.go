@@ -3,6 +3,8 @@ package relay_test
 import (
 	"context"
 	"database/sql"
+	"errors"
+	"sync"
 	"testing"
 
 	"github.com/sqloutbox/sqloutbox/internal/engines"
@@ -76,4 +78,53 @@ func drain(t testing.TB, r *relay.Relay, want int) {
 	if n, err := r.Drain(t.Context()); n != want || err != nil {
 		t.Fatalf("%d published, %v, want %d", n, err, want)
 	}
+}
+
+// started runs a relay until stop is called, which answers what Run returned, or the test ends.
+func started(t *testing.T, r *relay.Relay) (stop func() error) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	ended := make(chan error, 1)
+	go func() { ended <- r.Run(ctx) }()
+	var once sync.Once
+	var err error
+	stop = func() error {
+		once.Do(func() {
+			cancel()
+			err = <-ended
+		})
+		return err
+	}
+	t.Cleanup(func() { _ = stop() })
+	return stop
+}
+
+// running runs a relay until stop is called.
+func running(t *testing.T, r *relay.Relay) (stop func()) {
+	t.Helper()
+	return endsWell(t, started(t, r), nil)
+}
+
+// runningStuck runs a relay that may end beside a call that does not return.
+func runningStuck(t *testing.T, r *relay.Relay) (stop func()) {
+	t.Helper()
+	return endsWell(t, started(t, r), relay.ErrStuck)
+}
+
+func endsWell(t *testing.T, stop func() error, may error) func() {
+	return func() {
+		if err := stop(); err != nil && !errors.Is(err, may) {
+			t.Error(err)
+		}
+	}
+}
+
+// stateOf is what became of an event.
+func stateOf(t *testing.T, o *outbox.Outbox, id string) (state, attempts int) {
+	t.Helper()
+	err := o.DB().QueryRow("SELECT state, attempts FROM outbox_events WHERE id = '"+id+"'").Scan(&state, &attempts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return state, attempts
 }

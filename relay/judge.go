@@ -82,9 +82,9 @@ func (r *Relay) judge(ctx context.Context, e *event, err error, took time.Durati
 	return out
 }
 
-// cutOff is the outcome of a call that the relay ended by itself and that has not returned since. It is not the event's doing. In the
+// cutShort is the outcome of a call that the relay ended by itself and that has not returned since. It is not the event's doing. In the
 // ordered relays the lease keeps others off, and here the claim must.
-func (r *Relay) cutOff(took time.Duration) outcome {
+func (r *Relay) cutShort(took time.Duration) outcome {
 	if r.opts.Order != OrderNone {
 		return outcome{}
 	}

@@ -105,6 +105,9 @@ func (s *session) lookSometimes(ctx context.Context) error {
 		return nil
 	}
 	_, err := s.look(ctx)
+	if err != nil {
+		s.leftDue = false // who looks again waits before
+	}
 	return err
 }
 

@@ -23,7 +23,7 @@ const (
        (SELECT COUNT(*) FROM {relays} WHERE order_name = '` + owners.PerKey + `' AND id < ?),
        (SELECT COUNT(*) FROM {relays} WHERE ` + owners.NoCrash + ` AND id <> ? AND ` + owners.Over + `),
        (SELECT COUNT(*) FROM {leases} WHERE name LIKE '` + owners.Partition + `%'),
-       (SELECT COUNT(*) FROM {leases} WHERE name LIKE '` + owners.Partition + `%' AND (owner = '' OR owner NOT IN (SELECT id FROM {relays}))),
+       (SELECT COUNT(*) FROM {leases} WHERE name LIKE '` + owners.Partition + `%' AND ` + ownerless + `),
        (SELECT COUNT(*) FROM {pauses}), {clock}`
 )
 

@@ -102,8 +102,8 @@ func sortOut(events []*event) (batch []*event, early []int64, wait time.Duration
 }
 
 // firstDead is the seq of the oldest dead letter, or higher than any.
-func (r *Relay) firstDead(ctx context.Context, tx dialect.Tx) (seq int64, err error) {
-	err = rows.One(ctx, tx, r.sql.SQL(oldestDead), nil, &seq)
+func (r *Relay) firstDead(ctx context.Context, q rows.Queryer) (seq int64, err error) {
+	err = rows.One(ctx, q, r.sql.SQL(oldestDead), nil, &seq)
 	if errors.Is(err, sql.ErrNoRows) {
 		return math.MaxInt64, nil
 	}

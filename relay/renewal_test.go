@@ -2,7 +2,6 @@ package relay_test
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -87,34 +86,4 @@ func TestRenewalsThatFailAreTriedAgainWhileThereIsTime(t *testing.T) {
 // renews reports whether a statement is a sign of life, or extends a claim.
 func renews(query string) bool {
 	return strings.Contains(query, "SET seen_ms") || strings.HasPrefix(query, "UPDATE outbox_events") && strings.Contains(query, "AND due_ms >")
-}
-
-// A call that does not return holds what it was given, also when Run has returned: nobody else gets it before the lease is over.
-func TestAStopBesideACallThatDoesNotReturnGivesNothingBack(t *testing.T) {
-	eachOrder(t, func(t *testing.T, o *outbox.Outbox, order relay.Order) {
-		opts := relay.Options{Order: order, Lease: time.Hour, PublishTimeout: 50 * time.Millisecond, ShutdownTimeout: 50 * time.Millisecond}
-		entered, open := make(chan struct{}), make(chan struct{})
-		defer close(open)
-		r := relayOf(t, o, relay.PublisherFunc(func(context.Context, relay.Message) error {
-			close(entered)
-			<-open // whatever the context says
-			return nil
-		}), &opts)
-		write(t, o, outbox.Event{Topic: "t", Key: "k"})
-		ctx, stop := context.WithCancel(t.Context())
-		ended := make(chan error, 1)
-		go func() { ended <- r.Run(ctx) }()
-		<-entered
-		stop()
-		if err := <-ended; !errors.Is(err, relay.ErrStuck) {
-			t.Errorf("Run: %v, want ErrStuck", err)
-		}
-		other := relayOf(t, o, relay.PublisherFunc(func(_ context.Context, m relay.Message) error {
-			t.Errorf("another handed %s over", m.ID)
-			return nil
-		}), &opts)
-		if n, err := other.RunOnce(t.Context()); n != 0 || err != nil {
-			t.Errorf("another: %d, %v", n, err)
-		}
-	})
 }

@@ -64,8 +64,7 @@ type roller struct {
 	tick   *time.Ticker
 
 	shutdown <-chan time.Time // once ctx has ended: when calls are cut off
-	cut      bool             // they have been
-	cutAt    time.Duration    // when, by r.now().Mono
+	cutAt    time.Duration    // when they were, by r.now().Mono; 0: they have not been
 }
 
 // roll returns with nothing in hand: when a turn finds nothing to take, after one batch if that is the mode, when ctx
@@ -92,7 +91,7 @@ func (x *roller) run(ctx context.Context) error {
 	for {
 		if err := x.s.lookSometimes(ctx); err != nil && ctx.Err() == nil { // what goes on for long must not miss what becomes due meanwhile
 			x.r.log.Warn("look for work failed", "error", err)
-			if x.mode != forever { // it would end as if nothing were due
+			if x.open && x.mode != forever { // it would end as if nothing were due
 				x.open, x.failed = false, err
 			}
 		}

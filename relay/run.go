@@ -135,9 +135,7 @@ func (r *Relay) stuckEnd() <-chan struct{} {
 	if free := r.stuck.any(); free != nil {
 		return free
 	}
-	closed := make(chan struct{})
-	close(closed)
-	return closed
+	return always
 }
 
 // oneSession registers, works, and leaves everything tidy.

@@ -112,7 +112,7 @@ func (s *server) look(ctx, calls context.Context, places int) (begun int, err er
 		return begun, nil
 	}
 	// Claimed once it is alone: what ends the process meanwhile is not its doing.
-	waiting, cancel := context.WithTimeout(ctx, s.h.relay.opts.PublishTimeout+s.h.relay.grace())
+	waiting, cancel := context.WithTimeout(ctx, s.h.relay.hangLimit())
 	defer cancel()
 	p, err := s.h.enter(waiting, alone.n.own, nil, true)
 	if err != nil {

@@ -27,10 +27,11 @@ const (
 	partitionRow     = `(?)`
 
 	// A handful of rows. A lease whose owner has no row is free: only a hand that deletes rows leaves such a one behind.
+	ownerless      = `(owner = '' OR owner NOT IN (SELECT id FROM {relays}))`
 	freePartitions = `SELECT name FROM {leases} WHERE name LIKE '` + owners.Partition + `%'
-AND (owner = '' OR owner NOT IN (SELECT id FROM {relays})) ORDER BY name LIMIT ?{lock}`
+AND ` + ownerless + ` ORDER BY name LIMIT ?{lock}`
 	// Of some that are locked: a statement of its own, since it sees who has registered while the lock was waited for.
-	stillFree      = `SELECT name FROM {leases} WHERE name IN ({list}) AND (owner = '' OR owner NOT IN (SELECT id FROM {relays})) ORDER BY name`
+	stillFree      = `SELECT name FROM {leases} WHERE name IN ({list}) AND ` + ownerless + ` ORDER BY name`
 	takePartitions = `UPDATE {leases} SET owner = ?, token = token + 1, since_ms = {clock}, version = version + 1 WHERE name IN ({list})`
 	givePartitions = `UPDATE {leases} SET owner = '', version = version + 1 WHERE name IN ({list}) AND owner = ?`
 	ownPartitions  = `SELECT name, token FROM {leases} WHERE owner = ? AND name LIKE '` + owners.Partition + `%' ORDER BY name`
@@ -109,7 +110,7 @@ func (s *keySource) takeMore(ctx context.Context, n int) error {
 			}
 		}
 		if len(names) > 0 {
-			args := append([]any{s.id}, anys(names)...)
+			args := append([]any{s.id}, rows.Args(names)...)
 			if _, err := rows.Exec(ctx, tx, r.sql.List(takePartitions, len(names)), args...); err != nil {
 				return err
 			}
@@ -144,21 +145,13 @@ func (s *keySource) takeMore(ctx context.Context, n int) error {
 	return nil
 }
 
-func anys(names []string) []any {
-	args := make([]any, len(names))
-	for i, name := range names {
-		args[i] = name
-	}
-	return args
-}
-
 // lockFree locks up to n partitions that are free.
 func (s *keySource) lockFree(ctx context.Context, tx dialect.Tx, n int) ([]string, error) {
 	names, err := rows.Column[string](ctx, tx, s.r.sql.SQL(freePartitions), int64(n))
 	if err != nil || len(names) == 0 {
 		return nil, err
 	}
-	return rows.Column[string](ctx, tx, s.r.sql.List(stillFree, len(names)), anys(names)...)
+	return rows.Column[string](ctx, tx, s.r.sql.List(stillFree, len(names)), rows.Args(names)...)
 }
 
 func (s *keySource) readOwned(ctx context.Context, tx dialect.Tx) (map[int64]int64, error) {

@@ -115,7 +115,8 @@ func (k *keyReader) sort(ctx context.Context, tx dialect.Tx, events []*event) (p
 	return put || wrote, err
 }
 
-// isFull reports whether what is in hand of an event's key is enough for now. What comes before that is always taken.
+// isFull reports whether what is in hand of an event's key is enough for now. What comes before that is taken
+// all the same; where it can't be, putAside has had it.
 func (k *keyReader) isFull(e *event) bool {
 	key := e.msg.Key
 	in := k.keys[key]
@@ -156,8 +157,8 @@ func (k *keyReader) notDue(e *event) bool {
 	return true
 }
 
-// putAside puts aside e while its topic is paused or a publisher of this process has it still, or one
-// behind it in its key for long.
+// putAside puts aside e while its topic is paused, or a publisher of this process has it still, or has had one that comes after it in
+// its key for long.
 func (k *keyReader) putAside(e *event) bool {
 	switch {
 	case k.s.pauses.has(e.msg.Topic):

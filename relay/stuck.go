@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"fmt"
 	"sync"
 	"time"
 )
@@ -12,23 +13,21 @@ type stuckCalls struct {
 	n    int        // calls
 	seqs map[int64]int
 	keys map[string]int
-	// partitions in which they are
-	partitions map[int64]int
-	free       chan struct{} // closed when the last call has returned
+	in   map[int64]int // by partition
+	free chan struct{} // closed when the last call has returned
 }
 
 func (s *stuckCalls) add(events []*event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.seqs) == 0 {
-		s.seqs, s.keys, s.free = make(map[int64]int), make(map[string]int), make(chan struct{})
-		s.partitions = make(map[int64]int)
+		s.seqs, s.keys, s.in, s.free = make(map[int64]int), make(map[string]int), make(map[int64]int), make(chan struct{})
 	}
 	s.n++
 	for _, e := range events {
 		s.seqs[e.msg.Seq]++
 		s.keys[e.msg.Key]++
-		s.partitions[partitionOf(e)]++
+		s.in[partitionOf(e)]++
 	}
 }
 
@@ -37,7 +36,7 @@ func (s *stuckCalls) remove(events []*event) {
 	defer s.mu.Unlock()
 	s.n--
 	for _, e := range events {
-		s.partitions[partitionOf(e)]--
+		s.in[partitionOf(e)]--
 		if s.seqs[e.msg.Seq]--; s.seqs[e.msg.Seq] <= 0 {
 			delete(s.seqs, e.msg.Seq)
 		}
@@ -63,10 +62,11 @@ func (s *stuckCalls) holdsKey(key string) bool {
 	return key != "" && s.keys[key] > 0
 }
 
+// holdsPartition reports whether a call that is stuck has an event of that partition.
 func (s *stuckCalls) holdsPartition(p int64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.partitions[p] > 0
+	return s.in[p] > 0
 }
 
 // number is how many calls are stuck.
@@ -85,6 +85,12 @@ func (s *stuckCalls) any() <-chan struct{} {
 	}
 	return s.free
 }
+
+// hangLimit is how long a call may take to return.
+func (r *Relay) hangLimit() time.Duration { return r.opts.PublishTimeout + r.grace() }
+
+// notReturned is the failure of a call that has taken longer.
+func (r *Relay) notReturned() error { return fmt.Errorf("%w within %v", ErrStuck, r.hangLimit()) }
 
 // grace is how long after its time-out a hand-over may take to return.
 func (r *Relay) grace() time.Duration { return min(r.opts.PublishTimeout, 5*time.Second) }

@@ -57,7 +57,7 @@ func (x *roller) watch(ctx context.Context, low int, enough func(done int) bool,
 			return
 		case <-h.news:
 		case <-x.tick.C:
-			h.giveUp(r.opts.PublishTimeout+r.grace(), x.cut && r.now().Mono-x.cutAt >= r.grace())
+			h.giveUp(x.cutAt > 0 && r.now().Mono-x.cutAt >= r.grace())
 			if r.opts.Order == OrderPerKey {
 				h.shed(flushEvery)
 			}
@@ -79,7 +79,7 @@ func (x *roller) watch(ctx context.Context, low int, enough func(done int) bool,
 			}
 			shutdown = x.shutdown
 		case <-shutdown:
-			shutdown, x.cut, x.cutAt = nil, true, r.now().Mono
+			shutdown, x.cutAt = nil, r.now().Mono
 			h.cancel(errShutdown)
 		}
 	}

@@ -42,6 +42,15 @@ func One(ctx context.Context, q Queryer, text string, args []any, dest ...any) e
 	return rows.Close()
 }
 
+// Args are values as a statement's arguments.
+func Args[T any](values []T) []any {
+	args := make([]any, len(values))
+	for i, value := range values {
+		args[i] = value
+	}
+	return args
+}
+
 // Column reads the one column that text asks for.
 func Column[T any](ctx context.Context, q Queryer, text string, args ...any) ([]T, error) {
 	rows, err := q.QueryContext(ctx, text, args...)
