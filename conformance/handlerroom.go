@@ -86,7 +86,7 @@ func handlerConcurrency(t *env, order relay.Order) {
 func handlerNoTime(t *env) {
 	c := t.crew()
 	opts := quick(relay.OrderPerKey)
-	opts.MaxAttempts, opts.PublishTimeout = 1, 500*time.Millisecond
+	opts.MaxAttempts, opts.PublishTimeout = 1, 3*time.Second // as long again is what it may take to return
 	slow := relay.Handler{Name: "slow", Topics: []string{"*"}, From: relay.FromOldest, NoTx: func(ctx context.Context, _ relay.Message) error {
 		<-ctx.Done()
 		return nil // done all the same

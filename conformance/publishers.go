@@ -166,7 +166,7 @@ func publisherTimeout(t *env, order relay.Order) {
 		}
 	}}
 	opts := quick(order)
-	opts.PublishTimeout = 500 * time.Millisecond // as long again is what it may take to return, on a machine that stands still for a while
+	opts.PublishTimeout = 3 * time.Second // as long again is what it may take to return, on a machine that stands still for a while
 	opts.Backoff, opts.BackoffMax = time.Hour, time.Hour
 	t.once(t.relay(p, opts))
 	if x := t.record(id); x.attempts != 1 || !strings.Contains(x.lastError, context.DeadlineExceeded.Error()) {

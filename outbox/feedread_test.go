@@ -3,6 +3,7 @@ package outbox
 import (
 	"math"
 	"testing"
+	"time"
 
 	"github.com/sqloutbox/sqloutbox/internal/engines"
 	"github.com/sqloutbox/sqloutbox/internal/sqltext"
@@ -40,7 +41,7 @@ func TestAPageReadsNoLongPayloadOfWhatItLeavesOut(t *testing.T) {
 			return n
 		}
 		least := int64(math.MaxInt64)
-		for range 20 {
+		for end := time.Now().Add(30 * time.Second); least > events*pages/2 && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 			before := requests()
 			page, next, err := o.Feed().Read(t.Context(), Cursor{}, 0, "another")
 			if len(page) != 0 || next.Seq != events || err != nil {

@@ -33,8 +33,8 @@ type Stats struct {
 	LastOutcome time.Time
 	// OldestPending is for how long the pending event has waited that has waited for longest: since it was written, or its
 	// delay was over, or Requeue put it back. Failures don't begin it anew, while Lag and Health count from when the next try
-	// was due; but once an event has failed, or is held, a delay that it had counts too. 0 when nothing is pending, or while
-	// everything is paused.
+	// was due; but once an event has failed, or is held, a delay that it had counts too. What relay.OrderNone has in hand counts
+	// once it has failed, or its claim is over. 0 when nothing else is pending, or while everything is paused.
 	OldestPending time.Duration
 	Leases        []Lease
 }
@@ -89,7 +89,8 @@ WHERE l.name NOT LIKE '` + owners.Partition + `%' AND l.name <> '` + owners.Orde
 // Stats counts, and takes no lock. The counts are exact and read from an index each, so that they cost what there is to
 // count, which is mostly what Retention keeps: for a million events some 0.1 s on SQLite and PostgreSQL, 0.2 s on MySQL
 // and 0.3 s on MariaDB, when they are in memory. On PostgreSQL it is up to 0.7 s while most of them have changed since
-// the last VACUUM, since it looks at each such row then. OldestPending is one look, whatever is kept. (BenchmarkStats.)
+// the last VACUUM, since it looks at each such row then. OldestPending is five looks at the ends of indexes, whatever is kept,
+// but one of them passes what OrderNone has in hand. (BenchmarkStats.)
 func (o *Outbox) Stats(ctx context.Context) (Stats, error) {
 	s, err := o.stats(ctx)
 	if err != nil {

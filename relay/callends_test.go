@@ -37,7 +37,7 @@ func TestACallThatIsCutOffAtTheEndHasTheGraceToReturn(t *testing.T) {
 // stopBesideStuck stops a relay whose one call does not return: it says so, and nobody else gets the event before the lease is over.
 func stopBesideStuck(t *testing.T, o *outbox.Outbox, opts relay.Options) {
 	t.Helper()
-	opts.Lease = time.Hour
+	opts.Lease, opts.Backoff, opts.BackoffMax = time.Hour, time.Hour, time.Hour
 	entered, open := make(chan struct{}), make(chan struct{})
 	t.Cleanup(func() { close(open) })
 	r := relayOf(t, o, relay.PublisherFunc(func(context.Context, relay.Message) error {
@@ -70,7 +70,7 @@ func TestAStopBesideACallThatDoesNotReturnGivesNothingBack(t *testing.T) {
 // It is not charged where its own time was not over.
 func TestACallThatDoesNotReturnAtTheEndIsNotChargedBeforeItsTime(t *testing.T) {
 	eachOrder(t, func(t *testing.T, o *outbox.Outbox, order relay.Order) {
-		stopBesideStuck(t, o, relay.Options{Order: order, PublishTimeout: 2 * time.Second, ShutdownTimeout: 10 * time.Millisecond, MaxAttempts: 1})
+		stopBesideStuck(t, o, relay.Options{Order: order, PublishTimeout: 10 * time.Second, ShutdownTimeout: 10 * time.Millisecond, MaxAttempts: 1})
 		if state, attempts := stateOf(t, o, "e"); state != 0 || attempts != 0 {
 			t.Errorf("state %d after %d attempts, want it pending and not charged", state, attempts)
 		}

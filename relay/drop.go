@@ -81,12 +81,6 @@ func (h *hand) shed(limit time.Duration) {
 	}
 }
 
-// leavePlaces leaves the places of calls that were given up in an earlier hand and have not returned.
-func (h *hand) leavePlaces() {
-	h.most = h.places - (h.r.stuck.number() - h.given)
-	h.setGoing()
-}
-
 // isStuck reports whether nobody is left to make calls: as many as may be made at once do not return.
 func (h *hand) isStuck() bool {
 	h.mu.Lock()
@@ -122,7 +116,7 @@ func (h *hand) giveUp(all bool) {
 		outs := make([]outcome, len(c.events))
 		for i, e := range c.events {
 			if late {
-				outs[i] = h.r.judge(h.ctx, e, h.r.handlers.hangs(e, h.r.notReturned()), now-c.started)
+				outs[i] = h.r.judge(h.ctx, e, h.r.hangError(e), now-c.started)
 			} else {
 				outs[i] = h.r.cutShort(now - c.started)
 			}
@@ -131,7 +125,8 @@ func (h *hand) giveUp(all bool) {
 		h.settle(c, outs)
 		given = append(given, c)
 	}
-	h.leavePlaces()
+	h.setMost()
+	h.setGoing()
 	if h.given >= h.most { // in OrderTotal nothing may overtake what is stuck
 		h.halt()
 	}

@@ -41,10 +41,10 @@ func TestAMassThatIsDueAtOnceIsPublishedWhileItIsMadePending(t *testing.T) {
 						if err := o.DB().QueryRow("SELECT COUNT(*) FROM outbox_events WHERE state = 3").Scan(&n); err != nil {
 							t.Error(err)
 						}
-						left.Store(n)
+						left.CompareAndSwap(0, n)
 					}
 					return nil
-				}), &relay.Options{Order: order, Poll: c.poll, PollMax: 30 * time.Second, Lease: 6 * time.Second})
+				}), &relay.Options{Order: order, Poll: c.poll, PollMax: 30 * time.Second, Lease: 24 * time.Second})
 				drain(t, r, many)
 				if left.Load() == 0 {
 					t.Error("all were made pending before the first was handed over")

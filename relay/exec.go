@@ -29,35 +29,38 @@ func (r *Relay) execText(ctx context.Context, text string, args ...any) (int64, 
 const stepRows = maxBatch / 2
 
 // inSteps changes all rows that find answers by their seq, a step at a time. find ends with a LIMIT, and finds a row no
-// more once it is changed; args stand before its LIMIT, before stands before the list of change.
-func (r *Relay) inSteps(ctx context.Context, find string, args []any, change string, before ...any) error {
+// more once it is changed.
+func (r *Relay) inSteps(ctx context.Context, find, change string) error {
 	for {
-		if more, err := r.step(ctx, find, args, change, before...); err != nil || !more {
+		if n, err := r.step(ctx, find, nil, change); err != nil || n < stepRows {
 			return err
 		}
 	}
 }
 
-// someSteps is inSteps for as long as half a Poll, so that turns come in between, and no longer than a look has time for. more tells
-// that it has not changed all.
-func (r *Relay) someSteps(ctx context.Context, find string, args []any, change string) (more bool, err error) {
+// someSteps is inSteps for as long as half a Poll, so that turns come in between, and no longer than a look has time for. args
+// stand before the LIMIT. It answers how many it has changed, and whether that is not all.
+func (r *Relay) someSteps(ctx context.Context, find string, args []any, change string) (changed int, more bool, err error) {
 	for from := r.now().Mono; ; {
-		more, err = r.step(ctx, find, args, change)
-		if err != nil || !more || r.now().Mono-from >= min(r.opts.Poll/2, r.bookkeeping()/4) {
-			return more, err
+		n, err := r.step(ctx, find, args, change)
+		changed += n
+		if err != nil || n < stepRows || r.now().Mono-from >= min(r.opts.Poll/2, r.bookkeeping()/4) {
+			return changed, n == stepRows, err
 		}
 	}
 }
 
-func (r *Relay) step(ctx context.Context, find string, args []any, change string, before ...any) (more bool, err error) {
-	n := 0
+func (r *Relay) step(ctx context.Context, find string, args []any, change string) (n int, err error) {
 	err = txn.Run(ctx, r.db, r.d, func(tx dialect.Tx) error {
 		seqs, err := rows.Int64s(ctx, tx, r.sql.SQL(find), slices.Concat(args, []any{int64(stepRows)})...)
 		n = len(seqs)
 		if err != nil || n == 0 {
 			return err
 		}
-		return r.execListAfter(ctx, tx, change, seqs, before...)
+		return r.execList(ctx, tx, change, seqs)
 	})
-	return n == stepRows && err == nil, err
+	if err != nil {
+		return 0, err
+	}
+	return n, nil
 }

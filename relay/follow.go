@@ -17,8 +17,8 @@ func (r *Relay) standBy(ctx context.Context, s *session, left time.Duration) {
 // nothingDue reports whether the owner has nothing more to hand on for now.
 func (s *session) nothingDue(ctx context.Context) (bool, error) {
 	saw, err := s.probeNow(ctx)
-	if err != nil || saw.pending > 0 {
-		return saw.pending > 0, err
+	if err != nil || !saw.due() {
+		return !saw.due(), err
 	}
 	var first, attempts, due, now int64
 	err = rows.One(ctx, s.r.db, s.r.sql.SQL(firstPending), nil, &first, &attempts, &due, &now)

@@ -12,14 +12,13 @@ type hand struct {
 	r      *Relay
 	ctx    context.Context // of the hand-overs
 	cancel context.CancelCauseFunc
-	places int           // for hand-overs at once
 	news   chan struct{} // holds one: there is something for the coordinator
 
 	mu     sync.Mutex // guards what follows
 	chains map[string]*chain
 	ready  []*chain // with events, and no call under way
 	calls  map[*call]struct{}
-	most   int     // hand-overs at once: places, but for those of calls of earlier hands that have not returned
+	most   int     // hand-overs at once
 	active int     // goroutines that make calls
 	given  int     // of these: in calls that were given up on, and have not returned
 	done   []ended // since the coordinator looked last
@@ -38,16 +37,20 @@ type chain struct {
 	events []*event // to be handed over, in order
 }
 
-func (r *Relay) newHand(ctx context.Context, places int) *hand {
+func (r *Relay) newHand(ctx context.Context) *hand {
 	h := &hand{
-		r: r, places: places, most: places - r.stuck.number(), news: make(chan struct{}, 1),
+		r: r, news: make(chan struct{}, 1),
 		chains: make(map[string]*chain), calls: make(map[*call]struct{}), held: make(map[string]bool), slow: make(map[string]bool),
 		last: make(map[string]*event),
 	}
+	h.setMost()
 	h.ctx, h.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	go h.watchDeadlines() // until the hand is cancelled
 	return h
 }
+
+// setMost sets how many hand-overs are made at once: calls that were given up in an earlier hand have their places until they return.
+func (h *hand) setMost() { h.most = h.r.places() - (h.r.stuck.number() - h.given) }
 
 // take puts events in, in order, and sets goroutines going.
 func (h *hand) take(events []*event) {

@@ -70,9 +70,7 @@ func (h *Handlers) one(ctx context.Context, e *event, n *need, watched bool) err
 	case n.state == delivery.Dead:
 		return Permanent(errors.New(strings.TrimPrefix(n.lastError, permanentPrefix)))
 	case n.state == delivery.Running:
-		m := e.msg
-		m.Attempt = n.attempts + 1
-		return h.conclude(ctx, e, m, n, result{err: Permanent(errCommitted)}, 0)
+		return h.conclude(ctx, e, n.message(e), n, result{err: Permanent(errCommitted)}, 0)
 	case ctx.Err() != nil: // the event was given up, or is no longer ours: others may have run this one since the needs were read
 		return context.Cause(ctx)
 	case n.waits():
@@ -140,10 +138,10 @@ func (h *Handlers) deliver(ctx context.Context, e *event, n *need, watched bool)
 
 // call runs one handler, and notes and tells what came of it. A refusal is no error.
 func (h *Handlers) call(ctx context.Context, e *event, n *need, watched bool) result {
-	m := e.msg
+	m := n.message(e)
 	m.Payload, m.Headers = bytes.Clone(m.Payload), maps.Clone(m.Headers)
-	m.Attempt = n.attempts + 1
 	if watched {
+		h.notes(e)
 		if over, err := h.watch(ctx, e, m, n); over {
 			return result{err: err}
 		}
@@ -156,7 +154,8 @@ func (h *Handlers) call(ctx context.Context, e *event, n *need, watched bool) re
 		if got.ran {
 			h.relay.hooks.tellHandled(n.shown, m, took)
 		}
-	case got.late && !IsPermanent(got.err) && !IsRejected(got.err): // it was charged when it was given up
+	case got.late != nil && !IsPermanent(got.err) && !IsRejected(got.err): // what it answers comes to nothing
+		got.err = h.charge(e, got.late)
 	case !got.ran && !IsPermanent(got.err), errors.Is(ctx.Err(), context.Canceled) && errors.Is(got.err, context.Canceled):
 		if watched {
 			h.unwatch(ctx, m, n)

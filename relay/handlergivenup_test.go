@@ -2,6 +2,7 @@ package relay_test
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -47,6 +48,7 @@ func TestAHandOverThatWasGivenUpCallsNoFurtherHandler(t *testing.T) {
 	engines.Each(t, func(t *testing.T, e *engines.Engine) {
 		for _, order := range perKeyAndNone {
 			t.Run(order.String(), func(t *testing.T) {
+				t.Parallel() // most of it is waiting
 				o := newOutbox(t, e)
 				finish := make(chan struct{})
 				var behind atomic.Int64
@@ -57,7 +59,7 @@ func TestAHandOverThatWasGivenUpCallsNoFurtherHandler(t *testing.T) {
 						NoTx: func(context.Context, relay.Message) error { behind.Add(1); return nil }},
 					relay.Handler{Name: "busy", Topics: []string{"busy"}, From: relay.FromOldest,
 						NoTx: func(context.Context, relay.Message) error { time.Sleep(10 * time.Millisecond); return nil }})
-				r := relayOf(t, o, h, &relay.Options{Order: order, Concurrency: 4, PublishTimeout: 200 * time.Millisecond,
+				r := relayOf(t, o, h, &relay.Options{Order: order, Concurrency: 4, PublishTimeout: 2 * time.Second,
 					Poll: 10 * time.Millisecond, Backoff: time.Hour, BackoffMax: time.Hour})
 				defer runningStuck(t, r)()
 				write(t, o, outbox.Event{Topic: "t", Key: "k"})
@@ -76,6 +78,41 @@ func TestAHandOverThatWasGivenUpCallsNoFurtherHandler(t *testing.T) {
 				time.Sleep(100 * time.Millisecond) // it would be called at once
 				if n := behind.Load(); n != 0 {
 					t.Errorf("the handler behind it was called %d times", n)
+				}
+			})
+		}
+	})
+}
+
+// charged is an Observer that tells when a handler is charged first.
+type charged chan struct{}
+
+func (c charged) HandlerFailed(string, relay.Message, error, time.Duration) {
+	select {
+	case <-c:
+	default:
+		close(c)
+	}
+}
+
+// It is charged for not returning, and then it says that its destination is unavailable: that would keep all others waiting.
+func TestWhatAHandlerAnswersAfterItIsChargedComesToNothing(t *testing.T) {
+	engines.Each(t, func(t *testing.T, e *engines.Engine) {
+		for _, order := range allOrders {
+			t.Run(order.String(), func(t *testing.T) {
+				t.Parallel() // most of it is waiting
+				o := newOutbox(t, e)
+				c := make(charged)
+				h := handlersOf(t, o, nil, relay.Handler{Name: "late", Topics: []string{"*"}, From: relay.FromOldest,
+					NoTx: func(context.Context, relay.Message) error { <-c; return relay.Unavailable(errNo) }})
+				r := relayOf(t, o, h, &relay.Options{Order: order, PublishTimeout: time.Second, Observers: []relay.Observer{c},
+					Backoff: time.Hour, BackoffMax: time.Hour})
+				write(t, o, outbox.Event{ID: "e", Topic: "t", Key: "k"})
+				if _, err := r.Drain(t.Context()); err != nil && !errors.Is(err, relay.ErrStuck) {
+					t.Errorf("Drain: %v", err)
+				}
+				if text := lastError(t, o); !strings.Contains(text, relay.ErrStuck.Error()) {
+					t.Errorf("last_error %q, want that it did not return", text)
 				}
 			})
 		}

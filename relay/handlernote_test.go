@@ -12,6 +12,13 @@ import (
 	"github.com/sqloutbox/sqloutbox/relay"
 )
 
+// noStuck is an Observer that wants all calls to return.
+type noStuck struct{ t *testing.T }
+
+func (o noStuck) Stuck(m relay.Message, since time.Duration) {
+	o.t.Errorf("a call for %s does not return within %v", m.ID, since)
+}
+
 // With one writer the note that a handler is done waits for who writes, a third of the Lease and more, as long as the Lease
 // itself is not lost: the handler is not called again.
 func TestWhatIsDoneIsNotedHoweverLongAnotherWrites(t *testing.T) {
@@ -49,7 +56,8 @@ func TestWhatIsDoneIsNotedHoweverLongAnotherWrites(t *testing.T) {
 						})
 						return nil
 					}})
-				r := relayOf(t, o, h, &relay.Options{Order: order, Lease: 6 * time.Second, Poll: 10 * time.Millisecond})
+				r := relayOf(t, o, h, &relay.Options{Order: order, Lease: 6 * time.Second, PublishTimeout: time.Second,
+					Poll: 10 * time.Millisecond, Observers: []relay.Observer{noStuck{t}}})
 				write(t, o, outbox.Event{Topic: "t", Key: "k"})
 				defer running(t, r)()
 				until(t, "the event is through", func() bool {

@@ -12,10 +12,10 @@ import (
 // result is what came of calling a handler.
 type result struct {
 	err     error
-	ran     bool // it was called; or it is to count as if it had been
-	late    bool // it was charged before it returned, for not returning
-	unknown bool // err is of a commit that may have happened
-	woken   bool // of what another process has left: its event was made due, with the handler's effects
+	ran     bool     // it was called; or it is to count as if it had been
+	late    *calling // it was charged before it returned, for not returning
+	unknown bool     // err is of a commit that may have happened
+	woken   bool     // of what another process has left: its event was made due, with the handler's effects
 }
 
 var (

@@ -22,7 +22,7 @@ const (
 type outcome struct {
 	verdict verdict
 	err     error
-	wait    time.Duration // failed, unavailable: until the next try
+	wait    time.Duration // failed, unavailable, postponed: until the next try
 	took    time.Duration
 }
 

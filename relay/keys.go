@@ -19,16 +19,13 @@ func (r *Relay) perKey(ctx context.Context, s *session, m mode) (int, error) {
 		if s.deadline.Over() {
 			return pass{}, ErrLeaseLost
 		}
-		p, err := r.roll(ctx, s, k, r.opts.Concurrency, m)
+		p, err := r.roll(ctx, s, k, m)
 		if err == nil && m == dry && p.dry && p.wait > 0 {
 			p.wait, err = k.stillDue(ctx, p.wait)
 		}
 		return p, err
 	})
-	if err == nil && r.stuck.any() != nil {
-		err = ErrStuck
-	}
-	return n, err
+	return n, r.besideStuck(err)
 }
 
 // keySource is the outbox as one of several relays works on it, each on a share of the partitions. What stands in
@@ -202,7 +199,7 @@ func (s *keySource) stillDue(ctx context.Context, wait time.Duration) (time.Dura
 	if err == nil && saw.pending > 0 {
 		saw, err = s.probeNow(ctx)
 	}
-	if saw.pending <= 0 {
+	if saw.due() {
 		wait = 0
 	}
 	return wait, err

@@ -38,10 +38,13 @@ FROM {events}{use_pending} WHERE state <= 0{aside} ORDER BY state, seq LIMIT ?`
 )
 
 // signs is what a probe saw: how long until the first pending and the first scheduled event are due; negative wait
-// means now, and never is a long time.
+// means now, and never is a long time. What is scheduled and due was locked by another, or it would be pending.
 type signs struct {
 	pending, scheduled time.Duration
 }
+
+// due reports whether anything is.
+func (s signs) due() bool { return min(s.pending, s.scheduled) <= 0 }
 
 const never = time.Duration(1<<63 - 1)
 
@@ -84,10 +87,13 @@ func (s *session) probeNow(ctx context.Context) (signs, error) {
 		}
 	}
 	if saw.scheduled <= 0 {
-		if err := s.promote(ctx, now); err != nil {
+		n, err := s.makePending(ctx, dueScheduled, now, promote)
+		if err != nil {
 			return signs{}, fmt.Errorf("promote scheduled: %w", err)
 		}
-		saw.pending, saw.scheduled = 0, 0 // look, and probe again soon
+		if n > 0 {
+			saw.pending, saw.scheduled = 0, 0 // look, and probe again soon
+		}
 	}
 	return saw, nil
 }
@@ -111,11 +117,11 @@ func (s *session) lookSometimes(ctx context.Context) error {
 	return err
 }
 
-// promote makes scheduled events pending that are due at now, in small steps, or some of them.
-func (s *session) promote(ctx context.Context, now int64) error {
-	more, err := s.r.someSteps(ctx, dueScheduled, []any{now}, promote)
+// makePending changes what find finds due at now, in small steps, or some of it, and answers how many that were.
+func (s *session) makePending(ctx context.Context, find string, now int64, change string) (int, error) {
+	n, more, err := s.r.someSteps(ctx, find, []any{now}, change)
 	s.leftDue = s.leftDue || more
-	return err
+	return n, err
 }
 
 // leftBehind tells once that the last look has made only some of what is due pending, and has the next look begin at once.

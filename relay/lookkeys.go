@@ -75,12 +75,13 @@ func (s *keySource) probeKeys(ctx context.Context) (saw signs, fallen bool, err 
 	if err := s.findHolders(ctx); err != nil {
 		return signs{}, false, fmt.Errorf("look for what holds keys: %w", err)
 	}
-	if err := s.tend(ctx, now, untilDue(scheduled, now) <= 0, untilDue(waiting, now) <= 0, paused.Valid); err != nil {
+	due, err := s.tend(ctx, now, untilDue(scheduled, now) <= 0, untilDue(waiting, now) <= 0, paused.Valid)
+	if err != nil {
 		return signs{}, false, err
 	}
 	saw = signs{never, min(untilDue(scheduled, now), untilDue(waiting, now))}
 	switch {
-	case len(s.leaving) > 0, len(s.stale) > 0, len(s.fresh) > 0, len(s.partitions) > had, saw.scheduled <= 0:
+	case len(s.leaving) > 0, len(s.stale) > 0, len(s.fresh) > 0, len(s.partitions) > had, due > 0:
 		saw = signs{0, 0}
 	case ready.Valid && !s.pauses.all() && len(s.partitions) > len(s.leaving):
 		saw.pending = 0
@@ -99,41 +100,42 @@ func (s *keySource) readable() []int64 {
 	return partitions
 }
 
-// tend makes pending what has waited long enough, and looks for holders that hold nothing any more.
-func (s *keySource) tend(ctx context.Context, now int64, scheduled, waiting, paused bool) error {
+// tend makes pending what has waited long enough, and answers how many that were; and it looks for holders that hold nothing any
+// more.
+func (s *keySource) tend(ctx context.Context, now int64, scheduled, waiting, paused bool) (due int, err error) {
 	r := s.r
 	if scheduled {
-		if err := s.promote(ctx, now); err != nil {
-			return fmt.Errorf("promote scheduled: %w", err)
+		if due, err = s.makePending(ctx, dueScheduled, now, promote); err != nil {
+			return due, fmt.Errorf("promote scheduled: %w", err)
 		}
 	}
 	if waiting {
-		more, err := r.someSteps(ctx, dueWaiting, []any{now}, retry)
+		n, err := s.makePending(ctx, dueWaiting, now, retry)
 		if err != nil {
-			return fmt.Errorf("make waiting pending: %w", err)
+			return due, fmt.Errorf("make waiting pending: %w", err)
 		}
-		s.leftDue = s.leftDue || more
+		due += n
 	}
 	if paused && !s.pauses.all() {
 		if err := s.resume(ctx); err != nil {
-			return fmt.Errorf("resume paused: %w", err)
+			return due, fmt.Errorf("resume paused: %w", err)
 		}
 	}
 	if s.fitted == 0 || r.now().Mono-s.fitted > r.opts.PurgeEvery {
 		if err := s.fit(ctx); err != nil {
-			return fmt.Errorf("look for misfits: %w", err)
+			return due, fmt.Errorf("look for misfits: %w", err)
 		}
 		s.fitted = r.now().Mono
 	}
 	if !s.mayHold {
-		return nil
+		return due, nil
 	}
 	for from := r.now().Mono; ; { // a page, or more if that is quick
 		if err := s.findStale(ctx); err != nil {
-			return fmt.Errorf("look at held keys: %w", err)
+			return due, fmt.Errorf("look at held keys: %w", err)
 		}
 		if s.heldTo == 0 || len(s.stale) > 0 || r.now().Mono-from > staleTime {
-			return nil
+			return due, nil
 		}
 	}
 }

@@ -36,12 +36,11 @@ type PublisherFunc func(ctx context.Context, m Message) error
 func (f PublisherFunc) Publish(ctx context.Context, m Message) error { return f(ctx, m) }
 
 // BatchPublisher takes many events in one call. New takes a Publisher; one that has PublishBatch as well is given batches,
-// and its Publish is not called. It gives
-// one answer for each. In OrderTotal it gets them in order and must publish them in that order: the errors after the first
-// failure that holds what is behind it use up no attempt, so that it may stop there and answer with errors for the rest (what makes a
-// dead letter holds nothing under SkipDead: the next one is then judged by its own error); what is answered
-// with nil is published, wherever it stands. In OrderPerKey a batch holds one event of a key at most, unless
-// Options.BatchInOrder says that it keeps the order of a key like that.
+// and its Publish is not called. It gives one answer for each. In OrderTotal it gets them in order and must publish them in
+// that order: the errors after the first failure that holds what is behind it use up no attempt, so that it may stop there and
+// answer with errors for the rest (what makes a dead letter holds nothing under SkipDead: the next one is then judged by its
+// own error); what is answered with nil is published, wherever it stands. In OrderPerKey a batch holds one event of a key at
+// most, unless Options.BatchInOrder says that it keeps the order of a key like that.
 type BatchPublisher interface {
 	PublishBatch(ctx context.Context, ms []Message) []error
 }

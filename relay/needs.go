@@ -42,6 +42,13 @@ type need struct {
 	lastError string
 }
 
+// message is the event as the need's handler has it next.
+func (n *need) message(e *event) Message {
+	m := e.msg
+	m.Attempt = n.attempts + 1
+	return m
+}
+
 func (n *need) done() bool { return n.state == delivery.Done || n.state == delivery.Rejected }
 
 // open: nothing final has become of it.

@@ -18,12 +18,9 @@ func (r *Relay) none(ctx context.Context, s *session, m mode) (int, error) {
 		return 0, err
 	}
 	n, err := r.untilOver(ctx, s, m, func() (pass, error) {
-		return r.roll(ctx, s, &claimSource{session: s, due: noDueTail}, r.opts.Concurrency, m)
+		return r.roll(ctx, s, &claimSource{session: s, due: noDueTail}, m)
 	})
-	if err == nil && r.stuck.any() != nil {
-		err = ErrStuck
-	}
-	return n, err
+	return n, r.besideStuck(err)
 }
 
 // claimSource is the outbox as one of many claimers works on it.
@@ -132,7 +129,7 @@ func (s *claimSource) lookAround(ctx context.Context, t *turn) error {
 	if err != nil {
 		return err
 	}
-	if signs.pending <= 0 {
+	if signs.due() {
 		t.wait = 0
 	}
 	return nil

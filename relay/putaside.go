@@ -48,7 +48,7 @@ func (k *keyReader) write(ctx context.Context, tx dialect.Tx) (wrote bool, err e
 	for _, list := range []struct {
 		events []*event
 		wait   time.Duration
-	}{{k.stuck, r.opts.PublishTimeout}, {k.soon, flushEvery}} {
+	}{{k.stuck, r.opts.PublishTimeout}, {k.beside, flushEvery}} {
 		for _, e := range list.events {
 			if _, err := rows.Exec(ctx, tx, r.sql.SQL(waitStuck), partitionOf(e), list.wait.Milliseconds(), e.msg.Seq); err != nil {
 				return wrote, fmt.Errorf("put aside: %w", err)

@@ -149,6 +149,9 @@ func (r *Relay) refuse(events int) {
 	}
 }
 
+// places is how many hand-overs are made at once.
+func (r *Relay) places() int { return max(r.opts.Concurrency, 1) }
+
 // bookkeeping is how long one piece of bookkeeping may take, all its retries included.
 func (r *Relay) bookkeeping() time.Duration { return max(r.opts.Lease/3, 2*time.Second) }
 

@@ -69,11 +69,11 @@ type roller struct {
 
 // roll returns with nothing in hand: when a turn finds nothing to take, after one batch if that is the mode, when ctx
 // ends, or when hand-overs had to stop.
-func (r *Relay) roll(ctx context.Context, s *session, src source, most int, m mode) (pass, error) {
+func (r *Relay) roll(ctx context.Context, s *session, src source, m mode) (pass, error) {
 	if err := s.lookSometimes(ctx); err != nil {
 		return pass{}, err
 	}
-	x := &roller{r: r, s: s, src: src, mode: m, hand: r.newHand(ctx, most), fits: r.opts.Batch, open: true, more: true}
+	x := &roller{r: r, s: s, src: src, mode: m, hand: r.newHand(ctx), fits: r.opts.Batch, open: true, more: true}
 	defer x.hand.cancel(nil)
 	x.tick = time.NewTicker(max(min(flushEvery, r.grace()/2, r.opts.Lease/6), time.Millisecond))
 	defer x.tick.Stop()

@@ -111,9 +111,8 @@ func (r *Relay) work(ctx context.Context, m mode) (int, error) {
 			if ctx.Err() != nil || m != forever {
 				return sum, err
 			}
-			select { // what is stuck must not be handed out again here
-			case <-r.stuckEnd():
-			case <-ctx.Done():
+			r.log.Warn("session ended", "error", err)
+			if !r.stuck.await(ctx, r.places()) { // what is stuck must not be handed out again here
 				return sum, err
 			}
 		case ctx.Err() != nil:
@@ -129,13 +128,6 @@ func (r *Relay) work(ctx context.Context, m mode) (int, error) {
 			idle.reset()
 		}
 	}
-}
-
-func (r *Relay) stuckEnd() <-chan struct{} {
-	if free := r.stuck.any(); free != nil {
-		return free
-	}
-	return always
 }
 
 // oneSession registers, works, and leaves everything tidy.
@@ -172,7 +164,7 @@ func (r *Relay) oneSession(ctx context.Context, m mode) (n int, over bool, err e
 // oneOwner stands by until the lease is the session's, and works for as long as it is.
 func (r *Relay) oneOwner(ctx context.Context, s *session, m mode) (n int, over bool, err error) {
 	for ctx.Err() == nil {
-		if r.stuck.any() != nil {
+		if r.stuck.any() {
 			return n, false, errPublisherStuck // what is stuck here must not be handed out here again
 		}
 		left, err := s.acquire(ctx)

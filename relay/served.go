@@ -57,9 +57,8 @@ func (s *server) run(calls context.Context, l *left, p *place, gaveUp func()) (e
 
 // giveUp charges a handler that does not return. What it answers in the end finds the claim gone.
 func (s *server) giveUp(calls context.Context, e *event, l *left, took time.Duration) error {
-	n, m := l.n, e.msg
-	m.Attempt = n.attempts + 1
-	return s.record(calls, e, l, s.h.conclude(calls, e, m, &n, result{err: ErrStuck, ran: true}, took))
+	n := l.n
+	return s.record(calls, e, l, s.h.conclude(calls, e, n.message(e), &n, result{err: s.h.relay.notReturned(), ran: true}, took))
 }
 
 // record records what came of a delivery. One that is through makes its event due.

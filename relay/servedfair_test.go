@@ -75,7 +75,7 @@ func TestWhatWasLeftHasItsTurnInABacklog(t *testing.T) {
 // What was passed by, since its topic was paused, has its turn when it is resumed, though more becomes due all the time than there
 // is room for.
 func TestWhatWasPassedByHasItsTurnHoweverMuchBecomesDue(t *testing.T) {
-	const fillers = 60
+	const fillers = 1000
 	engines.Each(t, func(t *testing.T, e *engines.Engine) {
 		o := newOutbox(t, e)
 		makeDue := func(n int) error {
@@ -104,10 +104,11 @@ func TestWhatWasPassedByHasItsTurnHoweverMuchBecomesDue(t *testing.T) {
 		if err := h.Announce(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		write(t, o, outbox.Event{Topic: "paused"})
+		events := []outbox.Event{{Topic: "paused"}}
 		for i := range fillers {
-			write(t, o, outbox.Event{ID: fmt.Sprint(i), Topic: "t", Key: fmt.Sprint(i)})
+			events = append(events, outbox.Event{ID: fmt.Sprint(i), Topic: "t", Key: fmt.Sprint(i)})
 		}
+		write(t, o, events...)
 		drain(t, relayOf(t, o, handlersOf(t, o, nil), &relay.Options{}), 0)
 		if err := o.Pause(t.Context(), "paused"); err != nil {
 			t.Fatal(err)

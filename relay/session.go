@@ -48,8 +48,8 @@ type session struct {
 	tail     tail                                       // what it has taken
 	unknown  *turn                                      // whose commit has an unknown outcome
 	looked   time.Duration                              // when the last look was that found out what is paused, by r.now().Mono
-	leases   map[string]int64                           // that it owns, with their tokens
 	leftDue  bool                                       // that look left something that is due as it was
+	leases   map[string]int64                           // that it owns, with their tokens
 	pauses   pauses
 	pausedTo int64 // how far resume has looked
 	claims   int64 // claims made so far

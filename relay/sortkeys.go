@@ -28,10 +28,11 @@ type keyReader struct {
 	apart  []int64 // partitions that are read apart
 	past   bool    // it is they that are read
 
-	holders, waiting, stuck, soon []*event
-	behind                        map[string][]int64
-	early, paused                 []int64
-	misplaced                     map[int64][]int64 // by the partition they belong to
+	holders, waiting, stuck []*event
+	beside                  []*event // a slow call of their key: for flushEvery
+	behind                  map[string][]int64
+	early, paused           []int64
+	misplaced               map[int64][]int64 // by the partition they belong to
 }
 
 // mostOfKey bounds how many events of one key are in hand: no more than the publisher gets through in a while, so that a
@@ -53,7 +54,7 @@ func (k *keyReader) take(e *event) {
 
 // sort takes events or puts them aside. put is whether it changed anything.
 func (k *keyReader) sort(ctx context.Context, tx dialect.Tx, events []*event) (put bool, err error) {
-	k.holders, k.waiting, k.stuck, k.soon, k.early, k.paused = nil, nil, nil, nil, nil, nil
+	k.holders, k.waiting, k.stuck, k.beside, k.early, k.paused = nil, nil, nil, nil, nil, nil
 	k.behind, k.misplaced = make(map[string][]int64), make(map[int64][]int64)
 	var gone []ended
 	for _, e := range events {
@@ -166,7 +167,7 @@ func (k *keyReader) putAside(e *event) bool {
 	case k.s.r.stuck.holds(e.msg.Seq), k.s.r.stuck.holdsKey(e.msg.Key):
 		k.stuck = append(k.stuck, e)
 	case k.t.slow[e.msg.Key] && k.keys[e.msg.Key].count > 0 && e.msg.Seq < k.keys[e.msg.Key].last: // the hand would not take it
-		k.soon = append(k.soon, e)
+		k.beside = append(k.beside, e)
 	default:
 		return false
 	}

@@ -1,6 +1,8 @@
 package relay
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -14,14 +16,14 @@ type stuckCalls struct {
 	seqs map[int64]int
 	keys map[string]int
 	in   map[int64]int // by partition
-	free chan struct{} // closed when the last call has returned
+	next chan struct{} // closed when the next of them returns; nil: nobody waits
 }
 
 func (s *stuckCalls) add(events []*event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.seqs) == 0 {
-		s.seqs, s.keys, s.in, s.free = make(map[int64]int), make(map[string]int), make(map[int64]int), make(chan struct{})
+	if s.n == 0 {
+		s.seqs, s.keys, s.in = make(map[int64]int), make(map[string]int), make(map[int64]int)
 	}
 	s.n++
 	for _, e := range events {
@@ -44,8 +46,9 @@ func (s *stuckCalls) remove(events []*event) {
 			delete(s.keys, e.msg.Key)
 		}
 	}
-	if len(s.seqs) == 0 {
-		close(s.free)
+	if s.next != nil {
+		close(s.next)
+		s.next = nil
 	}
 }
 
@@ -76,14 +79,39 @@ func (s *stuckCalls) number() int {
 	return s.n
 }
 
-// any is closed once no call is stuck, or nil when none is.
-func (s *stuckCalls) any() <-chan struct{} {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.seqs) == 0 {
-		return nil
+// any reports whether one is.
+func (s *stuckCalls) any() bool { return s.number() > 0 }
+
+// await waits until fewer than most are stuck. It is false if ctx ended first.
+func (s *stuckCalls) await(ctx context.Context, most int) bool {
+	for {
+		s.mu.Lock()
+		if s.n < most {
+			s.mu.Unlock()
+			return true
+		}
+		if s.next == nil {
+			s.next = make(chan struct{})
+		}
+		next := s.next
+		s.mu.Unlock()
+		select {
+		case <-next:
+		case <-ctx.Done():
+			return false
+		}
 	}
-	return s.free
+}
+
+// besideStuck is err, or that a call is stuck, whatever else went wrong: what it holds must not be freed under it.
+func (r *Relay) besideStuck(err error) error {
+	switch {
+	case !r.stuck.any(), errors.Is(err, ErrLeaseLost), errors.Is(err, ErrStuck):
+		return err
+	case err == nil:
+		return ErrStuck
+	}
+	return fmt.Errorf("%w: %w", ErrStuck, err)
 }
 
 // hangLimit is how long a call may take to return.

@@ -18,7 +18,7 @@ func (k *kept) keep(context.Context, *hand)     { k.n++ }
 // still extended, and calls that do not return given up.
 func TestTurnsWithoutAPauseStillKeepWhatIsInHand(t *testing.T) {
 	r := &Relay{opts: (*Options)(nil).withDefaults(), now: clocks.New()}
-	h := r.newHand(t.Context(), 1)
+	h := r.newHand(t.Context())
 	defer h.cancel(nil)
 	src := &kept{}
 	x := &roller{r: r, s: &session{r: r, gone: make(chan struct{})}, src: src, hand: h, open: true, more: true}

@@ -18,7 +18,8 @@ import (
 // A relay registers and takes the partitions while another waits for their rows' locks: what the other's statement saw when it
 // began tells nothing of that relay. On SQLite nobody's statement waits for a row.
 func TestAPartitionIsNotTakenFromOneThatRegisteredMeanwhile(t *testing.T) {
-	const inInnoDB = "SELECT COUNT(*) FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT' AND trx_query LIKE '%outbox_leases%'"
+	const inInnoDB = "SELECT COUNT(*) FROM information_schema.innodb_trx JOIN information_schema.processlist ON id = trx_mysql_thread_id " +
+		"WHERE trx_state = 'LOCK WAIT' AND trx_query LIKE '%outbox_leases%' AND db = DATABASE()"
 	waiting := map[string]string{
 		"postgres": "SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
 		"mysql":    inInnoDB, "mariadb": inInnoDB,

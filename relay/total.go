@@ -26,8 +26,8 @@ func (r *Relay) total(ctx context.Context, s *session, m mode) (int, error) {
 		if s.deadline.Over() {
 			return pass{}, ErrLeaseLost
 		}
-		p, err := r.roll(ctx, s, totalSource{s}, 1, m)
-		if r.stuck.any() != nil { // whatever else went wrong
+		p, err := r.roll(ctx, s, totalSource{s}, m)
+		if r.stuck.any() { // whatever else went wrong
 			err = errPublisherStuck
 		}
 		return p, err

@@ -22,7 +22,7 @@ func (r *Relay) unhold(ctx context.Context) error {
 		{waitingAny, retry}, // due when it was to be tried again
 		{heldAny, dropHeld},
 	} {
-		if err := r.inSteps(ctx, step.find, nil, step.change); err != nil {
+		if err := r.inSteps(ctx, step.find, step.change); err != nil {
 			return fmt.Errorf("free held keys: %w", err)
 		}
 	}

@@ -15,7 +15,7 @@ type idleWait struct {
 func (w *idleWait) reset() { *w = idleWait{} }
 
 func (w *idleWait) next(o Options) time.Duration {
-	w.fails = 0
+	w.fails, w.busy = 0, 0
 	if w.wait == 0 {
 		w.wait = o.Poll
 	} else {
@@ -62,7 +62,6 @@ func (r *Relay) awaitWork(ctx context.Context, s *session, idle *idleWait, headW
 		r.waitFor(ctx, s, idle.whileOthersWork(r.opts), true)
 		return nil
 	}
-	idle.busy = 0
 	for ctx.Err() == nil && !s.isLost() {
 		wait := headWait
 		if headWait == never { // where something is held back, only a full look tells
@@ -73,7 +72,10 @@ func (r *Relay) awaitWork(ctx context.Context, s *session, idle *idleWait, headW
 			if signs.pending <= 0 {
 				return nil
 			}
-			wait = min(signs.pending, signs.scheduled)
+			if wait = min(signs.pending, signs.scheduled); wait <= 0 {
+				r.waitFor(ctx, s, idle.whileOthersWork(r.opts), true)
+				return nil
+			}
 		}
 		if woken := r.waitFor(ctx, s, min(idle.next(r.opts), max(wait, time.Millisecond)), true); woken || headWait != never {
 			return nil

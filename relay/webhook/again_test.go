@@ -219,9 +219,10 @@ func TestARefillGoesPastDeliveriesOfWhatWasPutBack(t *testing.T) {
 // a delivery of each of these.
 func (s *service) apart(before, behind int) {
 	s.Helper()
-	s.relay()
+	stop := s.relay()
 	s.write("a", before+behind)
 	s.until("they are published", func() bool { return s.number(`SELECT COUNT(*) FROM {feed}`) == int64(before+behind) })
+	stop()
 	s.create(webhook.Subscription{Name: "x", URL: "http://127.0.0.1:1/", Topics: []string{"*"}})
 	for n := before + behind; n > before; n-- {
 		for _, table := range []string{"feed", "events"} {

@@ -43,10 +43,10 @@ func (w *Webhooks) newHold(id int64, by string) hold {
 	return hold{w: w, id: id, mark: by + " " + uuid.NewString()}
 }
 
-// step runs a step in a transaction of its own. fn answers the lowest position that it has made pending, or 0.
+// inTx runs a step in a transaction of its own. fn answers the lowest position that it has made pending, or 0.
 //
 // The first one's row is locked before fn locks any: a lane locks deliveries, and then the subscription.
-func (h *hold) step(ctx context.Context, fn func(tx dialect.Tx) (lowest int64, err error)) error {
+func (h *hold) inTx(ctx context.Context, fn func(tx dialect.Tx) (lowest int64, err error)) error {
 	var lowest int64
 	err := h.w.run(ctx, func(tx dialect.Tx) (err error) {
 		if h.first > 0 {

@@ -83,7 +83,7 @@ type redelivery struct {
 // step makes the next n pending that are from a position on, and answers where the one after it begins.
 func (r *redelivery) step(ctx context.Context, from int64, n int) (int, int64, error) {
 	var found []int64
-	err := r.hold.step(ctx, func(tx dialect.Tx) (int64, error) {
+	err := r.inTx(ctx, func(tx dialect.Tx) (int64, error) {
 		found = nil
 		for _, state := range r.states {
 			some, err := rows.Int64s(ctx, tx, r.w.sql.SQL(settledDeliveries), r.id, state-1, state+1, from, r.to, int64(n))

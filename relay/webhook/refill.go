@@ -35,7 +35,7 @@ func (w *Webhooks) Refill(ctx context.Context, name string, from int64) (int, er
 func (r *refill) missed(ctx context.Context) error {
 	for more := true; more; {
 		n := 0
-		err := r.hold.step(ctx, func(tx dialect.Tx) (lowest int64, err error) {
+		err := r.inTx(ctx, func(tx dialect.Tx) (lowest int64, err error) {
 			n, lowest, more, err = r.missedStep(ctx, tx)
 			return lowest, err
 		})

@@ -27,7 +27,7 @@ func (w *Webhooks) RefillRange(ctx context.Context, name string, from, to int64)
 func (r *refill) whole(ctx context.Context) error {
 	for at := r.from; at <= r.to; {
 		n, last := 0, at
-		err := r.hold.step(ctx, func(tx dialect.Tx) (lowest int64, err error) {
+		err := r.inTx(ctx, func(tx dialect.Tx) (lowest int64, err error) {
 			n, lowest, last, err = r.wholeStep(ctx, tx, at)
 			return lowest, err
 		})

@@ -46,19 +46,21 @@ type refill struct {
 }
 
 func (w *Webhooks) newRefill(ctx context.Context, name string, from, to int64) (*refill, error) {
-	r := &refill{hold: w.newHold(0, "refill"), from: from, to: to}
+	r := &refill{from: from, to: to}
 	if err := checkName(name); err != nil {
 		return r, err
 	}
 	if from < 1 || to < from {
 		return r, fmt.Errorf("%w: positions %d to %d: the first is 1", invalid.ErrOptions, from, to)
 	}
-	return r, w.change(ctx, func(tx dialect.Tx, head int64) (err error) {
+	return r, w.change(ctx, func(tx dialect.Tx, head int64) error {
 		r.to = min(to, head)
-		if r.id, err = w.find(ctx, tx, name); err != nil {
+		id, err := w.find(ctx, tx, name)
+		if err != nil {
 			return err
 		}
-		return w.closeMissed(ctx, tx, r.id, head)
+		r.hold = w.newHold(id, "refill")
+		return w.closeMissed(ctx, tx, id, head)
 	})
 }
 
