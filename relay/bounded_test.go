@@ -68,3 +68,26 @@ func lastSign(t *testing.T, o *outbox.Outbox) (ms int64) {
 	}
 	return ms
 }
+
+// Where hand-overs take no time, both batches are taken at once, and never more.
+func TestARelayTakesTwoBatchesAtOnceWhereHandOversAreQuick(t *testing.T) {
+	const batch, all = 5, 1000
+	eachOrder(t, func(t *testing.T, o *outbox.Outbox, order relay.Order) {
+		events := make([]outbox.Event, all)
+		for i := range events {
+			events[i] = outbox.Event{Topic: "t", Key: fmt.Sprint(i)}
+		}
+		write(t, o, events...)
+		claimed := make(claims, all)
+		nothing := relay.PublisherFunc(func(context.Context, relay.Message) error { return nil })
+		drain(t, relayOf(t, o, nothing, &relay.Options{Order: order, Batch: batch, Observers: []relay.Observer{claimed}}), all)
+		close(claimed)
+		most := 0
+		for n := range claimed {
+			most = max(most, n)
+		}
+		if most != 2*batch {
+			t.Errorf("%d at once at most, want %d", most, 2*batch)
+		}
+	})
+}

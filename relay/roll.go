@@ -65,6 +65,7 @@ type roller struct {
 
 	shutdown <-chan time.Time // once ctx has ended: when calls are cut off
 	cutAt    time.Duration    // when they were, by r.now().Mono; 0: they have not been
+	took     time.Duration    // the last turn
 }
 
 // roll returns with nothing in hand: when a turn finds nothing to take, after one batch if that is the mode, when ctx
@@ -100,7 +101,8 @@ func (x *roller) run(ctx context.Context) error {
 		start := x.r.now().Mono
 		err := x.src.turn(keep, t)
 		cancel()
-		x.r.settled(t, x.r.now().Mono-start, err)
+		x.took = x.r.now().Mono - start
+		x.r.settled(t, x.took, err)
 		if err != nil {
 			x.hand.stop(nil)
 			x.open = false
@@ -133,6 +135,9 @@ func (x *roller) next(ctx context.Context) *turn {
 	t := &turn{ended: all, empty: left == 0, slow: x.hand.slowOnes()}
 	if x.open && (left == 0 || x.more && !x.alone && left <= x.r.opts.Batch) {
 		t.room = x.fits // so that two batches are in hand; beside mountains more are taken
+		if left == 0 && len(all) >= x.fits && x.mode != once { // calls end before turns do, so that both batches are taken at once
+			t.room = min(2*x.fits, maxBatch)
+		}
 		if x.alone {
 			t.room = min(t.room, fewAlone)
 		}

@@ -9,6 +9,9 @@ import (
 // done again after a crash.
 const flushEvery = 500 * time.Millisecond
 
+// quickest bounds for how long a turn is put off for calls that are expected to end at once.
+const quickest = 5 * time.Millisecond
+
 // always is closed from the beginning.
 var always = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
 
@@ -31,9 +34,29 @@ func (x *roller) await(ctx context.Context) {
 	}
 	if x.open && !x.alone && x.more {
 		low = x.r.opts.Batch
+		x.awaitQuick()
 	}
 	flush := x.r.now().Mono + flushEvery
 	x.watch(ctx, low, func(done int) bool { return done > 0 && x.r.now().Mono >= flush }, wake, poll)
+}
+
+// awaitQuick waits for calls that take much less than a turn: it is not worth its while to take turns beside them.
+func (x *roller) awaitQuick() {
+	_, left := x.hand.state()
+	moment := min(x.took/8, quickest)
+	if time.Duration(x.r.pace.Load())*time.Duration(left)/time.Duration(x.r.places()) > moment {
+		return
+	}
+	x.hand.expect(0)
+	timer := time.NewTimer(moment)
+	defer timer.Stop()
+	for ; left > 0; _, left = x.hand.state() {
+		select {
+		case <-x.hand.news:
+		case <-timer.C:
+			return
+		}
+	}
 }
 
 // finish watches the hand until all has ended.
