@@ -122,3 +122,60 @@ func TestDrainTellsOfALookThatFailed(t *testing.T) {
 		}
 	})
 }
+
+// What is due is locked by another, a host or a relay that is just making it pending: Drain waits for it.
+func TestDrainWaitsForWhatIsLocked(t *testing.T) {
+	eachOrder(t, func(t *testing.T, o *outbox.Outbox, order relay.Order) {
+		if o.Dialect().Lock() == "" {
+			t.Skip("nobody can lock a row here")
+		}
+		states := []int{3}
+		if order == relay.OrderPerKey {
+			states = append(states, 5)
+		}
+		for _, state := range states {
+			write(t, o, outbox.Event{Topic: "t", Key: "k", Delay: time.Hour})
+			if _, err := o.DB().Exec(fmt.Sprintf("UPDATE outbox_events SET due_ms = 1, state = %d", state)); err != nil {
+				t.Fatal(err)
+			}
+			tx, err := o.DB().Begin()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = tx.Rollback() }()
+			if _, err := tx.Exec("SELECT seq FROM outbox_events FOR UPDATE"); err != nil {
+				t.Fatal(err)
+			}
+			looks, looked := 0, make(chan struct{})
+			db := hookdb.Open(o.DB(), hookdb.Hooks{After: func(query string) error {
+				if strings.Contains(query, fmt.Sprintf("WHERE state = %d AND due_ms <= ", state)) {
+					if looks++; looks == 5 {
+						close(looked)
+					}
+				}
+				return nil
+			}})
+			defer db.Close()
+			ended := make(chan int, 1)
+			go func() {
+				n, err := relayOf(t, outboxOn(t, db, o), relay.PublisherFunc(func(context.Context, relay.Message) error { return nil }),
+					&relay.Options{Order: order, Poll: 10 * time.Millisecond}).Drain(t.Context())
+				if err != nil {
+					t.Error(err)
+				}
+				ended <- n
+			}()
+			select {
+			case n := <-ended:
+				t.Fatalf("state %d: Drain ended with %d beside a lock", state, n)
+			case <-looked:
+			}
+			if err := tx.Rollback(); err != nil {
+				t.Fatal(err)
+			}
+			if n := <-ended; n != 1 {
+				t.Errorf("state %d: %d published, want 1", state, n)
+			}
+		}
+	})
+}

@@ -19,11 +19,14 @@ func TestABatchIsNoLargerThanWhatFits(t *testing.T) {
 	for i, step := range []struct {
 		turn *turn
 		want int
+		// twice is whether as many again fit.
+		twice bool
 	}{
-		{batch(100, 10), 100}, {large, 16}, {batch(16, 1<<20), 16}, {batch(7, 10), 16}, {batch(16, 10), 32}, {batch(32, 10), 64}, {batch(64, 10), 100},
+		{batch(100, 10), 100, true}, {large, 16, false}, {batch(0, 0), 16, false}, {batch(16, 1<<20), 16, false}, {batch(7, 10), 16, true},
+		{batch(16, 10), 32, true}, {batch(32, 10), 64, true}, {batch(64, 10), 100, true}, {batch(100, 40<<10), 100, true}, {batch(100, 42<<10), 100, false},
 	} {
-		if x.fits = x.fit(step.turn); x.fits != step.want {
-			t.Errorf("after turn %d: %d events fit, want %d", i+1, x.fits, step.want)
+		if x.fit(step.turn); x.fits != step.want || x.twice != step.twice {
+			t.Errorf("after turn %d: %d events fit, twice %v; want %d, %v", i+1, x.fits, x.twice, step.want, step.twice)
 		}
 	}
 }

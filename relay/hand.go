@@ -3,6 +3,7 @@ package relay
 import (
 	"context"
 	"sync"
+	"time"
 )
 
 // hand is what a relay has taken and not settled yet: events in chains, one chain for each scope of order. Events of a
@@ -159,6 +160,20 @@ func (h *hand) expect(low int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.low = low
+}
+
+// soonOver reports whether all calls may be expected to end within a moment.
+func (h *hand) soonOver(moment time.Duration) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	now := h.r.now().Mono
+	for c := range h.calls {
+		if now-c.started > moment {
+			return false
+		}
+	}
+	atOnce := max(1, min(h.most, len(h.chains)))
+	return time.Duration(h.r.pace.Load())*time.Duration(h.count)/time.Duration(atOnce) <= moment
 }
 
 // unsettled are the events in hand, ended or not.

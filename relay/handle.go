@@ -162,6 +162,7 @@ func (h *Handlers) call(ctx context.Context, e *event, n *need, watched bool) re
 		}
 		// nobody is charged
 	default:
+		got.late = nil // that counts all the same
 		got.err = h.conclude(ctx, e, m, n, got, took)
 	}
 	return got

@@ -188,7 +188,7 @@ func (s *keySource) postpone(ctx context.Context, tx dialect.Tx, x ended) error 
 	return s.r.wakeIfServed(ctx, tx, x)
 }
 
-// stillDue tells "nothing is due" from "due by now" and "due, but in another relay's partitions": wait is 0 then.
+// stillDue tells "nothing is due" from "due by now" and "due, but in another relay's partitions, or locked": wait is 0 then.
 func (s *keySource) stillDue(ctx context.Context, wait time.Duration) (time.Duration, error) {
 	saw, err := s.lookAround(ctx)
 	for err == nil && saw.pending > 0 && s.mayHold && s.heldTo != 0 { // all holders, before nothing is said to be due
@@ -196,7 +196,7 @@ func (s *keySource) stillDue(ctx context.Context, wait time.Duration) (time.Dura
 			saw.pending = 0
 		}
 	}
-	if err == nil && saw.pending > 0 {
+	if err == nil && !saw.due() {
 		saw, err = s.probeNow(ctx)
 	}
 	if saw.due() {

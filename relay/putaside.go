@@ -76,6 +76,7 @@ func (k *keyReader) place(ctx context.Context, tx dialect.Tx) (placed bool, err 
 			return placed, err
 		}
 		if len(free) == 0 {
+			k.t.wait = 0 // where nothing else is taken, that is looked at again soon
 			continue
 		}
 		placed = true

@@ -56,6 +56,7 @@ type roller struct {
 	hand   *hand
 	p      pass
 	fits   int   // so many events are a batch, by their number and their bytes
+	twice  bool  // and as many again would fit
 	open   bool  // more may be taken
 	more   bool  // another turn may find more at once
 	alone  bool  // take nothing more before the hand is empty
@@ -133,9 +134,10 @@ func (x *roller) next(ctx context.Context) *turn {
 	left, x.later = left+len(later), len(later) > 0
 	x.open = x.open && !halted && ctx.Err() == nil
 	t := &turn{ended: all, empty: left == 0, slow: x.hand.slowOnes()}
-	if x.open && (left == 0 || x.more && !x.alone && left <= x.r.opts.Batch) {
-		t.room = x.fits // so that two batches are in hand; beside mountains more are taken
-		if left == 0 && len(all) >= x.fits && x.mode != once { // calls end before turns do, so that both batches are taken at once
+	if x.open && (left == 0 || x.more && !x.alone && left <= x.fits) {
+		// So that two batches are in hand, both at once where calls end before turns do. Beside mountains more are taken.
+		t.room = x.fits
+		if left == 0 && len(all) >= x.fits && x.twice {
 			t.room = min(2*x.fits, maxBatch)
 		}
 		if x.alone {
@@ -169,25 +171,27 @@ func (x *roller) account(t *turn) {
 	}
 	if t.room > 0 {
 		x.more, x.alone = t.more, t.alone
-		x.fits = x.fit(t)
+		x.fit(t)
 	}
 	x.open = x.open && x.mode != once
 }
 
-// fit is how many events the next batch may have: what does not fit by its bytes would be sent by the database and not be
-// looked at.
-func (x *roller) fit(t *turn) int {
-	if t.cut > 0 {
-		return min(t.cut, x.r.opts.Batch)
-	}
+// fit judges by a turn how many events the next batch may have: what does not fit by its bytes would be sent by the database and
+// not be looked at.
+func (x *roller) fit(t *turn) {
 	bytes := 0
 	for _, e := range t.batch {
 		bytes += e.size()
 	}
-	if len(t.batch) < x.fits || bytes > maxBatchBytes/2 {
-		return x.fits
+	switch {
+	case t.cut > 0:
+		x.fits = min(t.cut, x.r.opts.Batch)
+	case len(t.batch) >= x.fits && bytes <= maxBatchBytes/2:
+		x.fits = min(2*x.fits, x.r.opts.Batch)
 	}
-	return min(2*x.fits, x.r.opts.Batch)
+	if len(t.batch) > 0 || t.cut > 0 {
+		x.twice = t.cut == 0 && 2*x.fits*bytes <= len(t.batch)*maxBatchBytes/2
+	}
 }
 
 // over reports whether nothing is in hand and nothing more is to be taken.

@@ -101,8 +101,11 @@ func (r *Relay) work(ctx context.Context, m mode) (int, error) {
 	sum := 0
 	var idle idleWait
 	for {
-		if ctx.Err() != nil && m == forever { // it may have slept
-			return sum, nil
+		if m == forever {
+			r.stuck.await(ctx, r.places()) // what is stuck must not be handed out again here
+			if ctx.Err() != nil {
+				return sum, r.besideStuck(nil)
+			}
 		}
 		n, over, err := r.oneSession(ctx, m)
 		sum += n
@@ -112,11 +115,8 @@ func (r *Relay) work(ctx context.Context, m mode) (int, error) {
 				return sum, err
 			}
 			r.log.Warn("session ended", "error", err)
-			if !r.stuck.await(ctx, r.places()) { // what is stuck must not be handed out again here
-				return sum, err
-			}
 		case ctx.Err() != nil:
-			return sum, nilUnless(m != forever, ctx.Err())
+			return sum, r.besideStuck(nilUnless(m != forever, ctx.Err()))
 		case endsRun(err), err != nil && m != forever && !errors.Is(err, ErrLeaseLost):
 			return sum, err
 		case err != nil:
@@ -144,7 +144,7 @@ func (r *Relay) oneSession(ctx context.Context, m mode) (n int, over bool, err e
 	defer func() {
 		keep, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.bookkeeping())
 		defer cancel()
-		if errors.Is(err, ErrStuck) {
+		if r.stuck.any() {
 			s.abandon() // never free a lease under a running hand-over
 			return
 		}

@@ -49,14 +49,17 @@ func (s *server) run(calls context.Context, l *left, p *place, gaveUp func()) (e
 	})
 	got := s.h.deliver(calls, e, &n, false)
 	returned()
-	if got.woken {
+	if got.woken || got.late != nil && got.err != nil {
 		return nil
 	}
 	return s.record(calls, e, l, got.err)
 }
 
-// giveUp charges a handler that does not return. What it answers in the end finds the claim gone.
+// giveUp charges a handler that does not return.
 func (s *server) giveUp(calls context.Context, e *event, l *left, took time.Duration) error {
+	if c := e.calling.Load(); c == nil || !c.judged.CompareAndSwap(false, true) {
+		return nil // it has, by now
+	}
 	n := l.n
 	return s.record(calls, e, l, s.h.conclude(calls, e, n.message(e), &n, result{err: s.h.relay.notReturned(), ran: true}, took))
 }

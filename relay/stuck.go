@@ -82,13 +82,13 @@ func (s *stuckCalls) number() int {
 // any reports whether one is.
 func (s *stuckCalls) any() bool { return s.number() > 0 }
 
-// await waits until fewer than most are stuck. It is false if ctx ended first.
-func (s *stuckCalls) await(ctx context.Context, most int) bool {
+// await waits until fewer than most are stuck, or ctx ends.
+func (s *stuckCalls) await(ctx context.Context, most int) {
 	for {
 		s.mu.Lock()
 		if s.n < most {
 			s.mu.Unlock()
-			return true
+			return
 		}
 		if s.next == nil {
 			s.next = make(chan struct{})
@@ -98,7 +98,7 @@ func (s *stuckCalls) await(ctx context.Context, most int) bool {
 		select {
 		case <-next:
 		case <-ctx.Done():
-			return false
+			return
 		}
 	}
 }

@@ -26,14 +26,14 @@ func (x *roller) await(ctx context.Context) {
 	low := 0
 	var wake chan struct{}
 	var poll <-chan time.Time
-	if _, left := x.hand.state(); x.open && !x.alone && left <= x.r.opts.Batch {
+	if _, left := x.hand.state(); x.open && !x.alone && left <= x.fits {
 		wake = x.r.wake
 		timer := time.NewTimer(jitter(x.r.opts.Poll))
 		defer timer.Stop()
 		poll = timer.C
 	}
 	if x.open && !x.alone && x.more {
-		low = x.r.opts.Batch
+		low = x.fits
 		x.awaitQuick()
 	}
 	flush := x.r.now().Mono + flushEvery
@@ -42,15 +42,17 @@ func (x *roller) await(ctx context.Context) {
 
 // awaitQuick waits for calls that take much less than a turn: it is not worth its while to take turns beside them.
 func (x *roller) awaitQuick() {
-	_, left := x.hand.state()
 	moment := min(x.took/8, quickest)
-	if time.Duration(x.r.pace.Load())*time.Duration(left)/time.Duration(x.r.places()) > moment {
+	if !x.hand.soonOver(moment) {
 		return
 	}
 	x.hand.expect(0)
 	timer := time.NewTimer(moment)
 	defer timer.Stop()
-	for ; left > 0; _, left = x.hand.state() {
+	for {
+		if _, left := x.hand.state(); left == 0 {
+			return
+		}
 		select {
 		case <-x.hand.news:
 		case <-timer.C:

@@ -3,6 +3,7 @@ package relay
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/sqloutbox/sqloutbox/dialect"
 )
@@ -29,6 +30,9 @@ func (r *Relay) total(ctx context.Context, s *session, m mode) (int, error) {
 		p, err := r.roll(ctx, s, totalSource{s}, m)
 		if r.stuck.any() { // whatever else went wrong
 			err = errPublisherStuck
+		}
+		if err == nil && m == dry && p.dry && p.wait == never {
+			p.wait, err = totalSource{s}.stillDue(ctx, p.wait)
 		}
 		return p, err
 	})
@@ -62,4 +66,13 @@ func (s totalSource) readNext(ctx context.Context, tx dialect.Tx, t *turn) (wrot
 	s.handOut(t, left)
 	s.endTail(t, left)
 	return wrote, nil
+}
+
+// stillDue tells "nothing is due" from "due by now" and "due, but locked by another": wait is 0 then.
+func (s totalSource) stillDue(ctx context.Context, wait time.Duration) (time.Duration, error) {
+	saw, err := s.probeNow(ctx)
+	if saw.due() {
+		wait = 0
+	}
+	return wait, err
 }
