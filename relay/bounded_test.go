@@ -69,7 +69,7 @@ func lastSign(t *testing.T, o *outbox.Outbox) (ms int64) {
 	return ms
 }
 
-// Where hand-overs take no time, both batches are taken at once, and never more.
+// Where hand-overs take no time, both batches are taken at once.
 func TestARelayTakesTwoBatchesAtOnceWhereHandOversAreQuick(t *testing.T) {
 	const batch, all = 5, 1000
 	eachOrder(t, func(t *testing.T, o *outbox.Outbox, order relay.Order) {

@@ -172,7 +172,11 @@ func (h *hand) soonOver(moment time.Duration) bool {
 			return false
 		}
 	}
-	atOnce := max(1, min(h.most, len(h.chains)))
+	atOnce := min(h.most, len(h.chains))
+	if batch := h.r.opts.Batch; h.r.batch != nil {
+		atOnce = min(atOnce, (h.count+batch-1)/batch)
+	}
+	atOnce = max(atOnce, 1)
 	return time.Duration(h.r.pace.Load())*time.Duration(h.count)/time.Duration(atOnce) <= moment
 }
 

@@ -130,7 +130,7 @@ func (h *Handlers) deliver(ctx context.Context, e *event, n *need, watched bool)
 		defer p.leave()
 		defer h.onStuck(e, func(took time.Duration) {
 			p.gate()
-			h.chargeHang(ctx, e, took)
+			_, _ = h.chargeHang(ctx, e, took) // the hand-over's outcome is hangError
 		})()
 	}
 	return h.call(ctx, e, n, watched)

@@ -51,11 +51,12 @@ func (r *Relay) hangError(e *event) error {
 	return &handlerError{c.n.shown, r.handlers.charge(e, c)}
 }
 
-// chargeHang notes that an event's handler does not return.
-func (h *Handlers) chargeHang(ctx context.Context, e *event, took time.Duration) {
+// chargeHang notes that an event's handler does not return, and answers what that comes to. charged is false where it has
+// returned, or is not in its call: nobody is charged.
+func (h *Handlers) chargeHang(ctx context.Context, e *event, took time.Duration) (failure error, charged bool) {
 	c := e.calling.Load()
 	if c == nil || !c.judged.CompareAndSwap(false, true) {
-		return
+		return nil, false
 	}
-	_ = h.conclude(ctx, e, c.n.message(e), &c.n, result{err: h.relay.notReturned(), ran: true}, took) // the hand-over's is hangError
+	return h.conclude(ctx, e, c.n.message(e), &c.n, result{err: h.relay.notReturned(), ran: true}, took), true
 }

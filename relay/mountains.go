@@ -37,7 +37,7 @@ WHERE state <= 0 AND seq > ? AND partition_no IN ({list}) ORDER BY state, seq LI
 FROM {events}{use_pending} WHERE state <= 0 AND partition_no IN ({list}) AND (seq <= ? OR event_key NOT IN ({beside})) ORDER BY state, seq LIMIT ?`
 )
 
-// timesRoom is how many batches a turn takes while there are mountains, since each look goes past them.
+// timesRoom is how many times its room a turn takes while there are mountains, since each look goes past them.
 const timesRoom = 8
 
 // mountains are the keys with so much behind their holder that their partition is read apart. Times are by r.now().Mono.

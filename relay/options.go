@@ -62,8 +62,9 @@ type Options struct {
 	Poll time.Duration
 	// PollMax bounds the idle waits; default four times Poll.
 	PollMax time.Duration
-	// Batch is how many events are read and settled together, 1 to 900; default 100. Two of them are in hand at most, and are
-	// read and settled as one, up to 900 events, where hand-overs take much less time than the database does.
+	// Batch is how many events are read and settled together, 1 to 900; default 100. Two of them are in hand at most, or some
+	// more beside a held key that has very many, and are read and settled as one, up to 900 events, where hand-overs take much less
+	// time than the database does.
 	Batch int
 	// Concurrency is how many hand-overs are made at once; default 8. In OrderPerKey they are of different keys.
 	// OrderTotal refuses it.

@@ -29,7 +29,7 @@ import (
 //   - ErrHandlerRetired, ErrHandlerRenamed: one of its Handlers has a name, or a topic, that it can't have.
 //   - ErrFeed: the outbox has a feed, and this relay would publish past it.
 //   - ErrStuck: ctx has ended, and the publisher did not return in time. What the relay owns becomes free when its Lease
-//     is over.
+//     is over. What else went wrong is wrapped beside it.
 func (r *Relay) Run(ctx context.Context) error {
 	if !r.running.TryLock() {
 		return fmt.Errorf("run relay: %w", ErrRunning)
@@ -102,7 +102,7 @@ func (r *Relay) work(ctx context.Context, m mode) (int, error) {
 	var idle idleWait
 	for {
 		if m == forever {
-			r.stuck.await(ctx, r.places()) // what is stuck must not be handed out again here
+			r.stuck.await(ctx, r.places()) // a session needs a free place
 			if ctx.Err() != nil {
 				return sum, r.besideStuck(nil)
 			}

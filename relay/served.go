@@ -57,11 +57,11 @@ func (s *server) run(calls context.Context, l *left, p *place, gaveUp func()) (e
 
 // giveUp charges a handler that does not return.
 func (s *server) giveUp(calls context.Context, e *event, l *left, took time.Duration) error {
-	if c := e.calling.Load(); c == nil || !c.judged.CompareAndSwap(false, true) {
-		return nil // it has, by now
+	failure, charged := s.h.chargeHang(calls, e, took)
+	if !charged {
+		return nil
 	}
-	n := l.n
-	return s.record(calls, e, l, s.h.conclude(calls, e, n.message(e), &n, result{err: s.h.relay.notReturned(), ran: true}, took))
+	return s.record(calls, e, l, failure)
 }
 
 // record records what came of a delivery. One that is through makes its event due.

@@ -38,7 +38,7 @@ func TestWhatWasLeftIsChargedOnceForNotReturning(t *testing.T) {
 						}
 						return nil
 					}})
-				r := relayOf(t, o, h, &relay.Options{Order: order, PublishTimeout: 200 * time.Millisecond, Poll: 10 * time.Millisecond,
+				r := relayOf(t, o, h, &relay.Options{Order: order, PublishTimeout: 2 * time.Second, Poll: 10 * time.Millisecond,
 					Backoff: 10 * time.Millisecond, BackoffMax: 10 * time.Millisecond, Observers: []relay.Observer{f}})
 				if err := h.Announce(t.Context()); err != nil {
 					t.Fatal(err)

@@ -103,16 +103,19 @@ func (s *stuckCalls) await(ctx context.Context, most int) {
 	}
 }
 
-// besideStuck is err, or that a call is stuck, whatever else went wrong: what it holds must not be freed under it.
+// besideStuck is err, and that a call is stuck where one is: what its session owns is not freed.
 func (r *Relay) besideStuck(err error) error {
 	switch {
 	case !r.stuck.any(), errors.Is(err, ErrLeaseLost), errors.Is(err, ErrStuck):
 		return err
 	case err == nil:
-		return ErrStuck
+		return errPublisherStuck
 	}
-	return fmt.Errorf("%w: %w", ErrStuck, err)
+	return fmt.Errorf("%w: %w", errPublisherStuck, err)
 }
+
+// errPublisherStuck ends a session beside a call that does not return: what it owns becomes free when its lease is over.
+var errPublisherStuck = fmt.Errorf("give up the lease: %w", ErrStuck)
 
 // hangLimit is how long a call may take to return.
 func (r *Relay) hangLimit() time.Duration { return r.opts.PublishTimeout + r.grace() }

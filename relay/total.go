@@ -8,9 +8,6 @@ import (
 	"github.com/sqloutbox/sqloutbox/dialect"
 )
 
-// errPublisherStuck ends a session all of whose calls do not return: what it owns becomes free when its lease is over.
-var errPublisherStuck = fmt.Errorf("give up the lease: %w", ErrStuck)
-
 // total works as the one owner of the outbox, in the order of insertion: one chain, one hand-over at a time. It
 // returns when the mode says so, when ctx ends, or with an error when it can't go on as the owner.
 func (r *Relay) total(ctx context.Context, s *session, m mode) (int, error) {
@@ -28,9 +25,7 @@ func (r *Relay) total(ctx context.Context, s *session, m mode) (int, error) {
 			return pass{}, ErrLeaseLost
 		}
 		p, err := r.roll(ctx, s, totalSource{s}, m)
-		if r.stuck.any() { // whatever else went wrong
-			err = errPublisherStuck
-		}
+		err = r.besideStuck(err)
 		if err == nil && m == dry && p.dry && p.wait == never {
 			p.wait, err = totalSource{s}.stillDue(ctx, p.wait)
 		}

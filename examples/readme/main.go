@@ -31,7 +31,7 @@ func main() {
 		return err
 	}))
 
-	// A relay hands it on. In a service: go func() { check(r.Run(ctx)) }().
+	// A relay hands it on. In a service: r.Run(ctx), which docs/operating.md shows how to wait for.
 	r, err := relay.New(box, relay.PublisherFunc(func(ctx context.Context, m relay.Message) error {
 		fmt.Println("published", m.Topic, m.Key, string(m.Payload)) // your broker, your HTTP call
 		return nil
