@@ -43,7 +43,7 @@ func (x *roller) await(ctx context.Context) {
 // awaitQuick waits for calls that take much less than a turn: it is not worth its while to take turns beside them.
 func (x *roller) awaitQuick() {
 	moment := min(x.took/8, quickest)
-	if !x.hand.soonOver(moment) {
+	if !x.hand.soonOver(moment / 2) { // what takes longer is better made beside the turn
 		return
 	}
 	x.hand.expect(0)
