@@ -3,6 +3,7 @@ package conformance_test
 import (
 	"context"
 	"database/sql"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,14 +14,17 @@ import (
 	"github.com/sqloutbox/sqloutbox/internal/engines"
 )
 
-// A suite that passes everything proves nothing. Each of these is broken on purpose, in one way, and is caught by the
-// case that names the rule; the same case passes with what is whole.
-var mutants = []struct {
+// mutant is an engine, or what is sent to it, that is broken on purpose, in one way.
+type mutant struct {
 	name    string
 	engines string // all of them, or those named
-	rule    string
+	rule    string // the case that catches it
 	fault   fault
-}{
+}
+
+// A suite that passes everything proves nothing. Each of these is caught by the case that names the rule; the same case passes with
+// what is whole.
+var mutants = []mutant{
 	{"what is below unseen", "postgres mysql mariadb", "an event that commits late is overtaken by none of its key, while a relay is busy, total", rewrite("DESC, seq DESC LIMIT 1", "DESC, seq DESC LIMIT 0")},
 	{"what is below unseen", "postgres mysql mariadb", "an event that commits late is overtaken by none of its key, while a relay is busy, per key", rewrite("DESC, seq DESC LIMIT 1", "DESC, seq DESC LIMIT 0")},
 	{"what is between unseen", "postgres mysql mariadb", "an event that commits late is overtaken by none of its key, while a relay is busy, total", rewrite("AND state + 0 = 0", "AND state + 0 = 9")},
@@ -164,27 +168,35 @@ func TestBrokenOnPurposeIsCaughtByTheCaseThatNamesTheRule(t *testing.T) {
 	for _, c := range conformance.Cases() {
 		cases[c.Name] = c
 	}
-	engines.Each(t, func(t *testing.T, e *engines.Engine) {
-		t.Parallel()
-		whole := map[string]*trial{}
-		for _, m := range mutants {
-			if m.engines != "" && !contains(m.engines, e.Name) {
+	t.Parallel()
+	var rules []string
+	broken := map[string][]mutant{}
+	for _, m := range mutants {
+		if broken[m.rule] == nil {
+			rules = append(rules, m.rule)
+		}
+		broken[m.rule] = append(broken[m.rule], m)
+	}
+	engines.EachAtOnce(t, func(t *testing.T, e *engines.Engine) {
+		for _, rule := range rules {
+			here := slices.DeleteFunc(slices.Clone(broken[rule]), func(m mutant) bool { return m.engines != "" && !contains(m.engines, e.Name) })
+			if len(here) == 0 {
 				continue
 			}
-			t.Run(m.name+"/"+m.rule, func(t *testing.T) {
-				c, ok := cases[m.rule]
+			t.Run(rule, func(t *testing.T) {
+				t.Parallel()
+				c, ok := cases[rule]
 				if !ok {
-					t.Fatalf("there is no case %q", m.rule)
+					t.Fatal("there is no such case")
 				}
-				if whole[m.rule] == nil {
-					x := &trial{engine: e}
-					x.try(t, c, harness(e, 0).Patience)
-					if len(x.failures) > 0 {
-						t.Errorf("fails on what is whole:\n%s", strings.Join(x.failures, "\n"))
-					}
-					whole[m.rule] = x
+				whole := &trial{engine: e}
+				whole.try(t, c, harness(e, 0).Patience)
+				if len(whole.failures) > 0 {
+					t.Errorf("fails on what is whole:\n%s", strings.Join(whole.failures, "\n"))
 				}
-				mustBeCaught(t, c, &trial{fault: m.fault, engine: e, whole: whole[m.rule]})
+				for _, m := range here {
+					t.Run(m.name, func(t *testing.T) { mustBeCaught(t, c, &trial{fault: m.fault, engine: e, whole: whole}) })
+				}
 			})
 		}
 	})

@@ -73,7 +73,8 @@ func TestTheClockOfAProcessMayBeAnHourOff(t *testing.T) {
 			t.Errorf("there is no case %q", name)
 		}
 	}
-	engines.Each(t, func(t *testing.T, e *engines.Engine) {
+	t.Parallel()
+	engines.EachAtOnce(t, func(t *testing.T, e *engines.Engine) {
 		for _, by := range []time.Duration{time.Hour, -time.Hour} {
 			t.Run(by.String(), func(t *testing.T) {
 				t.Parallel()

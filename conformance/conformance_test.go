@@ -2,9 +2,6 @@ package conformance_test
 
 import (
 	"database/sql"
-	"flag"
-	"log"
-	"os"
 	"testing"
 	"time"
 
@@ -13,14 +10,8 @@ import (
 	"github.com/sqloutbox/sqloutbox/internal/engines"
 )
 
-// All engines at once: most of a case is waiting for a disk, whatever the number of cores is.
-func TestMain(m *testing.M) {
-	flag.Parse()
-	if err := flag.Set("test.parallel", "4"); err != nil {
-		log.Fatal(err)
-	}
-	os.Exit(m.Run())
-}
+// As many as there are engines.
+func TestMain(m *testing.M) { engines.Main(m, 4) }
 
 // harness is for one of our own engines, with pools of at most limit connections; 0: as many as are wanted.
 func harness(e *engines.Engine, limit int) conformance.Harness {
@@ -45,15 +36,15 @@ func harness(e *engines.Engine, limit int) conformance.Harness {
 }
 
 func TestEveryEngineConforms(t *testing.T) {
-	engines.Each(t, func(t *testing.T, e *engines.Engine) {
-		t.Parallel() // most of a case is waiting for the disk
+	t.Parallel() // beside the other tests, so that there is always as much to do as may be done at once
+	engines.EachAtOnce(t, func(t *testing.T, e *engines.Engine) {
 		conformance.Run(t, harness(e, 0))
 	})
 }
 
 func TestEveryEngineConformsWithOneConnection(t *testing.T) {
-	engines.Each(t, func(t *testing.T, e *engines.Engine) {
-		t.Parallel()
+	t.Parallel()
+	engines.EachAtOnce(t, func(t *testing.T, e *engines.Engine) {
 		conformance.Run(t, harness(e, 1))
 	})
 }

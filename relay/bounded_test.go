@@ -20,7 +20,7 @@ func (c claims) Claimed(events int) { c <- events }
 // does not hoard what others could work on, and what is in hand stays readable after a crash.
 func TestARelayTakesTwoBatchesAtMost(t *testing.T) {
 	const batch, all = 5, 60
-	engines.Each(t, func(t *testing.T, e *engines.Engine) {
+	engines.EachAtOnce(t, func(t *testing.T, e *engines.Engine) {
 		for _, order := range []relay.Order{relay.OrderPerKey, relay.OrderTotal, relay.OrderNone} {
 			t.Run(order.String(), func(t *testing.T) {
 				t.Parallel() // most of it is waiting for a sign of life

@@ -41,11 +41,6 @@ func TestARelayThatMayNotHandOnIsCalm(t *testing.T) {
 					t.Skip("nobody can lock a row here")
 				}
 				write(t, o, outbox.Event{Topic: "t", Key: "k", Delay: time.Hour}, outbox.Event{Topic: "t", Key: "failed", Delay: time.Hour})
-				tx, err := o.DB().Begin()
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer func() { _ = tx.Rollback() }()
 				if order == relay.OrderPerKey {
 					if _, err := o.DB().Exec("UPDATE outbox_events SET state = 5, attempts = 1 WHERE event_key = 'failed'"); err != nil {
 						t.Fatal(err)
@@ -54,9 +49,7 @@ func TestARelayThatMayNotHandOnIsCalm(t *testing.T) {
 				if _, err := o.DB().Exec("UPDATE outbox_events SET due_ms = 1"); err != nil {
 					t.Fatal(err)
 				}
-				if _, err := tx.Exec("SELECT seq FROM outbox_events FOR UPDATE"); err != nil {
-					t.Fatal(err)
-				}
+				defer locked(t, o)()
 				calm(t, o, order, someLooks)
 			})
 		}
@@ -85,14 +78,7 @@ func TestARelayThatMayNotHandOnIsCalm(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			tx, err := o.DB().Begin()
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer func() { _ = tx.Rollback() }()
-			if _, err := tx.Exec("SELECT seq FROM outbox_events FOR UPDATE"); err != nil {
-				t.Fatal(err)
-			}
+			defer locked(t, o)()
 			calm(t, o, relay.OrderPerKey, someLooks)
 		})
 	})

@@ -138,14 +138,8 @@ func TestDrainWaitsForWhatIsLocked(t *testing.T) {
 			if _, err := o.DB().Exec(fmt.Sprintf("UPDATE outbox_events SET due_ms = 1, state = %d", state)); err != nil {
 				t.Fatal(err)
 			}
-			tx, err := o.DB().Begin()
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer func() { _ = tx.Rollback() }()
-			if _, err := tx.Exec("SELECT seq FROM outbox_events FOR UPDATE"); err != nil {
-				t.Fatal(err)
-			}
+			release := locked(t, o)
+			defer release()
 			looks, looked := 0, make(chan struct{})
 			db := hookdb.Open(o.DB(), hookdb.Hooks{After: func(query string) error {
 				if strings.Contains(query, fmt.Sprintf("WHERE state = %d AND due_ms <= ", state)) {
@@ -170,9 +164,7 @@ func TestDrainWaitsForWhatIsLocked(t *testing.T) {
 				t.Fatalf("state %d: Drain ended with %d beside a lock", state, n)
 			case <-looked:
 			}
-			if err := tx.Rollback(); err != nil {
-				t.Fatal(err)
-			}
+			release()
 			if n := <-ended; n != 1 {
 				t.Errorf("state %d: %d published, want 1", state, n)
 			}

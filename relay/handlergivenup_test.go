@@ -45,7 +45,7 @@ func lastError(t *testing.T, o *outbox.Outbox) (text string) {
 // A hand-over was given up since a handler did not return. When it returns at last, that it is done is noted, and the handlers
 // behind it are left to the next hand-over: another process may have run them by then, and newer events of the key.
 func TestAHandOverThatWasGivenUpCallsNoFurtherHandler(t *testing.T) {
-	engines.Each(t, func(t *testing.T, e *engines.Engine) {
+	engines.EachAtOnce(t, func(t *testing.T, e *engines.Engine) {
 		for _, order := range perKeyAndNone {
 			t.Run(order.String(), func(t *testing.T) {
 				t.Parallel() // most of it is waiting
@@ -97,7 +97,7 @@ func (c charged) HandlerFailed(string, relay.Message, error, time.Duration) {
 
 // It is charged for not returning, and then it says that its destination is unavailable: that would keep all others waiting.
 func TestWhatAHandlerAnswersAfterItIsChargedComesToNothing(t *testing.T) {
-	engines.Each(t, func(t *testing.T, e *engines.Engine) {
+	engines.EachAtOnce(t, func(t *testing.T, e *engines.Engine) {
 		for _, order := range allOrders {
 			t.Run(order.String(), func(t *testing.T) {
 				t.Parallel() // most of it is waiting
@@ -121,9 +121,10 @@ func TestWhatAHandlerAnswersAfterItIsChargedComesToNothing(t *testing.T) {
 
 // A call that does not return is the handler's own: another's failures with the event are not counted with it.
 func TestAHandlerThatHangsIsNotChargedWhatOthersHaveUsedUp(t *testing.T) {
-	engines.Each(t, func(t *testing.T, e *engines.Engine) {
+	engines.EachAtOnce(t, func(t *testing.T, e *engines.Engine) {
 		for _, order := range allOrders {
 			t.Run(order.String(), func(t *testing.T) {
+				t.Parallel() // most of it is waiting
 				o := newOutbox(t, e)
 				finish := make(chan struct{})
 				var calls atomic.Int64
@@ -173,9 +174,10 @@ func TestAHandlerThatHangsIsNotChargedWhatOthersHaveUsedUp(t *testing.T) {
 
 // Each process makes one call that does not return, and ends. The next one knows of it.
 func TestAHandlerThatHangsInOneProcessAfterAnotherHasItsAttempts(t *testing.T) {
-	engines.Each(t, func(t *testing.T, e *engines.Engine) {
+	engines.EachAtOnce(t, func(t *testing.T, e *engines.Engine) {
 		for _, order := range allOrders {
 			t.Run(order.String(), func(t *testing.T) {
+				t.Parallel() // most of it is waiting
 				o := newOutbox(t, e)
 				finish := make(chan struct{})
 				defer close(finish)

@@ -15,7 +15,7 @@ import (
 // Each call is alone in its process, since one attempt is all. A handler with one place does not return: what comes for it is
 // put off at once, and does not keep the process's other handlers waiting for that place.
 func TestAHandlerThatHangsKeepsItsPlaceFromItsOwnEventsAlone(t *testing.T) {
-	engines.Each(t, func(t *testing.T, e *engines.Engine) {
+	engines.EachAtOnce(t, func(t *testing.T, e *engines.Engine) {
 		o := newOutbox(t, e)
 		finish := make(chan struct{})
 		h := handlersOf(t, o, nil,

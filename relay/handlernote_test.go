@@ -22,7 +22,7 @@ func (o noStuck) Stuck(m relay.Message, since time.Duration) {
 // With one writer the note that a handler is done waits for who writes, a third of the Lease and more, as long as the Lease
 // itself is not lost: the handler is not called again.
 func TestWhatIsDoneIsNotedHoweverLongAnotherWrites(t *testing.T) {
-	engines.Each(t, func(t *testing.T, e *engines.Engine) {
+	engines.EachAtOnce(t, func(t *testing.T, e *engines.Engine) {
 		for _, order := range allOrders {
 			t.Run(order.String(), func(t *testing.T) {
 				t.Parallel() // most of it is waiting

@@ -119,6 +119,19 @@ func endsWell(t *testing.T, stop func() error, may error) func() {
 	}
 }
 
+// locked locks all events, as a host may, until release is called.
+func locked(t *testing.T, o *outbox.Outbox) (release func()) {
+	t.Helper()
+	tx, err := o.DB().Begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tx.Exec("SELECT seq FROM outbox_events FOR UPDATE"); err != nil {
+		t.Fatal(err)
+	}
+	return func() { _ = tx.Rollback() } // a second one changes nothing
+}
+
 // stateOf is what became of an event.
 func stateOf(t *testing.T, o *outbox.Outbox, id string) (state, attempts int) {
 	t.Helper()

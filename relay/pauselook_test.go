@@ -15,7 +15,7 @@ import (
 
 // A look learns that something is paused, and can't read what: the first look of all, or a later one. No pause ends by that.
 func TestALookThatCannotReadThePausesEndsNone(t *testing.T) {
-	engines.Each(t, func(t *testing.T, e *engines.Engine) {
+	engines.EachAtOnce(t, func(t *testing.T, e *engines.Engine) {
 		for _, order := range allOrders {
 			for _, fails := range []int64{1, 2, 3} {
 				t.Run(fmt.Sprintf("%v, read %d", order, fails), func(t *testing.T) {

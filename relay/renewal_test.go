@@ -14,7 +14,7 @@ import (
 )
 
 func eachOrder(t *testing.T, fn func(t *testing.T, o *outbox.Outbox, order relay.Order)) {
-	engines.Each(t, func(t *testing.T, e *engines.Engine) {
+	engines.EachAtOnce(t, func(t *testing.T, e *engines.Engine) {
 		for _, order := range allOrders {
 			t.Run(order.String(), func(t *testing.T) {
 				t.Parallel()

@@ -24,7 +24,7 @@ func (f *failures) HandlerFailed(handler string, m relay.Message, err error, too
 
 // What another process has left does not return, and fails when it returns at last: that is one failure.
 func TestWhatWasLeftIsChargedOnceForNotReturning(t *testing.T) {
-	engines.Each(t, func(t *testing.T, e *engines.Engine) {
+	engines.EachAtOnce(t, func(t *testing.T, e *engines.Engine) {
 		for _, order := range perKeyAndNone {
 			t.Run(order.String(), func(t *testing.T) {
 				t.Parallel() // most of it is waiting
@@ -45,11 +45,12 @@ func TestWhatWasLeftIsChargedOnceForNotReturning(t *testing.T) {
 				}
 				write(t, o, outbox.Event{Topic: "t", Key: "k"})
 				drain(t, relayOf(t, o, handlersOf(t, o, nil), &relay.Options{Order: order}), 0)
-				defer running(t, r)()
-				until(t, "the event is through", func() bool {
+				stop := running(t, r)
+				until(t, "the event is through, and the failure told", func() bool {
 					s, err := o.Stats(t.Context())
-					return err == nil && s.Pending+s.Dead == 0
+					return err == nil && s.Pending+s.Dead == 0 && f.n.Load() > 0
 				})
+				stop()
 				if n := f.n.Load(); n != 1 {
 					t.Errorf("%d failures were told, want one", n)
 				}

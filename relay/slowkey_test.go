@@ -15,7 +15,7 @@ import (
 
 // More dead letters of a key than a turn takes are put back before an event of it whose call takes long. Others get on meanwhile.
 func TestWhatIsPutBackBeforeASlowCallKeepsNoOtherKeyWaiting(t *testing.T) {
-	engines.Each(t, func(t *testing.T, e *engines.Engine) {
+	engines.EachAtOnce(t, func(t *testing.T, e *engines.Engine) {
 		o := newOutbox(t, e)
 		entered, open := make(chan struct{}), make(chan struct{})
 		defer func() {

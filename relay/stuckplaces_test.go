@@ -59,7 +59,7 @@ func TestCallsThatDoNotReturnKeepTheirPlaces(t *testing.T) {
 
 // All places are taken by calls that do not return. When one of them has returned, the relay goes on beside the others.
 func TestARelayGoesOnOnceOneOfItsPlacesIsFree(t *testing.T) {
-	engines.Each(t, func(t *testing.T, e *engines.Engine) {
+	engines.EachAtOnce(t, func(t *testing.T, e *engines.Engine) {
 		for _, order := range perKeyAndNone {
 			t.Run(order.String(), func(t *testing.T) {
 				t.Parallel() // most of it is waiting

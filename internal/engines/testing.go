@@ -2,9 +2,12 @@ package engines
 
 import (
 	"context"
+	"flag"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 )
@@ -16,12 +19,35 @@ func Each(t *testing.T, fn func(t *testing.T, e *Engine)) {
 	EachOf(t, Names(), fn)
 }
 
+// EachAtOnce is Each with the engines beside each other, for a test that mostly waits.
+func EachAtOnce(t *testing.T, fn func(t *testing.T, e *Engine)) {
+	t.Helper()
+	Each(t, func(t *testing.T, e *Engine) {
+		t.Parallel()
+		fn(t, e)
+	})
+}
+
 // EachOf is Each for a test of these engines alone. Where ENGINES leaves one out its subtest is skipped, and says so.
 func EachOf(t *testing.T, names []string, fn func(t *testing.T, e *Engine)) {
 	t.Helper()
 	for _, name := range names {
 		t.Run(name, func(t *testing.T) { fn(t, One(t, name)) })
 	}
+}
+
+// Main runs a package's tests, up to n that are parallel at once, unless -parallel says otherwise: most of a test is waiting for
+// a disk or a time-out, whatever the number of cores is.
+func Main(m *testing.M, n int) {
+	flag.Parse()
+	asked := false
+	flag.Visit(func(f *flag.Flag) { asked = asked || f.Name == "test.parallel" })
+	if !asked {
+		if err := flag.Set("test.parallel", strconv.Itoa(n)); err != nil {
+			panic(err) // n is no number of tests
+		}
+	}
+	os.Exit(m.Run())
 }
 
 // One is Get for a test of that engine alone. It skips the test, and says so, where ENGINES narrows the run to others.
