@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -60,7 +61,9 @@ type trial struct {
 // try runs a case to its end. What it was to break is looked for again: an earlier try says nothing any more.
 func (x *trial) try(t *testing.T, c conformance.Case, patience time.Duration) {
 	t.Helper()
+	x.mu.Lock() // what ends late of an earlier try is still sending
 	x.seen, x.found = map[string]bool{}, map[string]bool{}
+	x.mu.Unlock()
 	h := harness(x.engine, 0)
 	h.Patience = patience
 	whole, open := h.Dialect, h.NewDatabase
@@ -113,6 +116,12 @@ func (x *trial) saw(query string) bool {
 	return x.seen[query]
 }
 
+func (x *trial) allSeen() []string {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return slices.Collect(maps.Keys(x.seen))
+}
+
 // isStatement: not all that is sent can be prepared.
 func isStatement(query string) bool {
 	verb, _, _ := strings.Cut(query, " ")
@@ -161,9 +170,11 @@ func (x *trial) isBroken(err error) {
 
 // unfound is what it was to rewrite and neither met itself, which may have ended early, nor would have met in the whole run.
 func (x *trial) unfound() (all []string) {
-	for query := range x.whole.seen {
+	for _, query := range x.whole.allSeen() {
 		x.rewrite(query)
 	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
 	for _, pairs := range [][]string{x.statements, x.tables} {
 		for pair := range slices.Chunk(pairs, 2) {
 			if !x.found[pair[0]] {
