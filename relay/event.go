@@ -19,7 +19,7 @@ type event struct {
 	msg         Message
 	due         int64 // ms by the database's clock; 0 for a plain one, but in OrderNone
 	firstFailed int64 // ms; 0: never
-	readAt      int64 // ms: the database's clock when it was read
+	readAt      int64 // ms: the database's clock when it was read; 0 for a plain one, but with Handlers
 	read        clocks.Instant
 	partition   int64 // -1: not set yet
 	by          string
@@ -37,15 +37,15 @@ type event struct {
 }
 
 const (
-	// eventColumns are read in the order of eventRow.scan. What each row sends costs on both sides, and nearly all events are plain:
-	// due, and nothing has happened to them yet. So what tells otherwise is not read, but for a sign: the clock is negative
-	// where the event is not plain. The clock is a scalar subquery: computed once, not once a row.
+	// eventColumns are read in the order of eventRow.scan. What each row sends costs on both sides, and so does the clock, which MySQL
+	// works out for each row. Nearly all events are plain: never delayed, and nothing has happened to them yet. So what tells
+	// otherwise is not read, but for a sign.
 	eventColumns = `seq, id, topic, event_key, partition_no, headers, payload, created_ms,
-       CASE WHEN due_ms <= (SELECT {clock}) AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
-                 AND claimed_by = '' THEN (SELECT {clock}) ELSE -(SELECT {clock}) END`
+       CASE WHEN due_ms <= created_ms AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
+                 AND claimed_by = '' THEN 1 ELSE 0 END`
 
 	// By primary key.
-	eventHistory = `SELECT seq, due_ms, attempts, total_attempts, first_failed_ms, claim_token, claimed_by
+	eventHistory = `SELECT seq, due_ms, attempts, total_attempts, first_failed_ms, claim_token, claimed_by, (SELECT {clock})
 FROM {events}{use_key} WHERE seq IN ({list})`
 )
 
@@ -62,17 +62,17 @@ func (e *event) neverDelayed() bool {
 
 // eventRow is what is read of a row besides its event, one row after another.
 type eventRow struct {
-	headers       []byte
-	created, mark int64 // as drivers give them: another type would be converted by way of a text
-	withDue       bool  // due_ms is a column of its own, behind the others
-	due           int64
+	headers        []byte
+	created, plain int64 // as drivers give them: another type would be converted by way of a text
+	withDue        bool  // due_ms is a column of its own, behind the others
+	due            int64
 }
 
 // scan reads a row of eventColumns. plain is false where eventHistory has more to say.
 func (r *eventRow) scan(rows *sql.Rows) (e *event, plain bool, err error) {
 	e = &event{}
 	m := &e.msg
-	into := [...]any{&m.Seq, &m.ID, &m.Topic, &m.Key, &e.partition, &r.headers, &m.Payload, &r.created, &r.mark, &r.due}
+	into := [...]any{&m.Seq, &m.ID, &m.Topic, &m.Key, &e.partition, &r.headers, &m.Payload, &r.created, &r.plain, &r.due}
 	columns := into[:len(into)-1]
 	if r.withDue {
 		columns = into[:]
@@ -82,15 +82,12 @@ func (r *eventRow) scan(rows *sql.Rows) (e *event, plain bool, err error) {
 	}
 	e.due = r.due
 	m.Attempt, m.CreatedAt = 1, time.UnixMilli(r.created)
-	if e.readAt = r.mark; r.mark < 0 {
-		e.readAt = -r.mark
-	}
 	if h, err := outbox.DecodeHeaders(r.headers); err != nil {
 		e.broken = fmt.Errorf("the row can't be read: %w", err)
 	} else {
 		m.Headers = h
 	}
-	return e, r.mark >= 0, nil
+	return e, r.plain == 1, nil
 }
 
 func (e *event) size() int { return len(e.msg.Payload) + len(e.msg.ID) + len(e.msg.Topic) + 256 }
@@ -112,14 +109,14 @@ func (r *Relay) readRows(ctx context.Context, q rows.Queryer, row *eventRow, tex
 	}
 	defer found.Close()
 	bytes, read := 0, r.now()
-	var marked []int64
+	var histories []int64
 	for found.Next() {
 		e, plain, err := row.scan(found)
 		if err != nil {
 			return nil, 0, err
 		}
 		if e.read = read; !plain {
-			marked = append(marked, e.msg.Seq)
+			histories = append(histories, e.msg.Seq)
 		}
 		out = append(out, e)
 		if bytes += e.size(); bytes > maxBatchBytes {
@@ -130,10 +127,27 @@ func (r *Relay) readRows(ctx context.Context, q rows.Queryer, row *eventRow, tex
 	if err := errors.Join(found.Err(), found.Close()); err != nil {
 		return nil, 0, err
 	}
-	if len(marked) > 0 {
-		out, err = r.readHistory(ctx, q, out, marked)
+	if r.handlers != nil && len(out) > len(histories) { // they measure by that clock how long an event has waited
+		if err := r.readTime(ctx, q, out); err != nil {
+			return nil, 0, err
+		}
+	}
+	if len(histories) > 0 {
+		out, err = r.readHistory(ctx, q, out, histories)
 	}
 	return out, cut, err
+}
+
+// readTime notes by the database's clock when events were read.
+func (r *Relay) readTime(ctx context.Context, q rows.Queryer, events []*event) error {
+	var now int64
+	if err := rows.One(ctx, q, r.sql.SQL(readClock), nil, &now); err != nil {
+		return err
+	}
+	for _, e := range events {
+		e.readAt = now
+	}
+	return nil
 }
 
 // readHistory reads what has happened to some of the events, and leaves out those of them that are no longer there.
@@ -149,14 +163,14 @@ func (r *Relay) readHistory(ctx context.Context, q rows.Queryer, events []*event
 	for some := range slicesOf(seqs, maxBatch) {
 		text, args := r.listArgs(eventHistory, some, nil, nil)
 		err := rows.Each(ctx, q, text, args, func(row *sql.Rows) error {
-			var seq, attempts, total, firstFailed, due, token int64
+			var seq, attempts, total, firstFailed, due, token, now int64
 			var by string
-			if err := row.Scan(&seq, &due, &attempts, &total, &firstFailed, &token, &by); err != nil {
+			if err := row.Scan(&seq, &due, &attempts, &total, &firstFailed, &token, &by, &now); err != nil {
 				return err
 			}
 			e := bySeq[seq]
 			delete(bySeq, seq)
-			e.due, e.firstFailed, e.by = due, firstFailed, by
+			e.due, e.firstFailed, e.by, e.readAt = due, firstFailed, by, now
 			e.msg.Attempt, e.msg.Requeued, e.msg.Token = int(attempts)+1, total > attempts, token
 			return nil
 		})

@@ -38,8 +38,8 @@ WHERE seq IN (?, ?) AND state = 0;
 
 -- claimable
 SELECT seq, id, topic, event_key, partition_no, headers, payload, created_ms,
-       CASE WHEN due_ms <= (SELECT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000)) AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
-                 AND claimed_by = '' THEN (SELECT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000)) ELSE -(SELECT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000)) END, due_ms
+       CASE WHEN due_ms <= created_ms AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
+                 AND claimed_by = '' THEN 1 ELSE 0 END, due_ms
 FROM outbox_events FORCE INDEX (outbox_events_due) WHERE state = 0 AND due_ms >= ? AND due_ms <= (SELECT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000)) ORDER BY due_ms, seq LIMIT ? FOR UPDATE SKIP LOCKED;
 
 -- claimedBack
@@ -115,7 +115,7 @@ UPDATE outbox_deliveries FORCE INDEX (PRIMARY) SET state = 1, attempts = ?, last
 WHERE seq = ? AND handler = ? AND state = 5;
 
 -- eventHistory
-SELECT seq, due_ms, attempts, total_attempts, first_failed_ms, claim_token, claimed_by
+SELECT seq, due_ms, attempts, total_attempts, first_failed_ms, claim_token, claimed_by, (SELECT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000))
 FROM outbox_events FORCE INDEX (PRIMARY) WHERE seq IN (?, ?);
 
 -- eventState
@@ -259,24 +259,24 @@ WHERE state <= 0 AND seq > ? AND partition_no IN (?, ?) ORDER BY state, seq LIMI
 
 -- lookBehind
 SELECT seq, id, topic, event_key, partition_no, headers, payload, created_ms,
-       CASE WHEN due_ms <= (SELECT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000)) AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
-                 AND claimed_by = '' THEN (SELECT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000)) ELSE -(SELECT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000)) END
+       CASE WHEN due_ms <= created_ms AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
+                 AND claimed_by = '' THEN 1 ELSE 0 END
 FROM outbox_events FORCE INDEX (outbox_events_pending) WHERE state = 0 AND seq > ? AND partition_no >= ? AND partition_no <= ? AND (SELECT seq FROM outbox_events FORCE INDEX (outbox_events_pending) WHERE state = 0 AND seq < ? AND partition_no >= ? AND partition_no <= ? ORDER BY state DESC, seq DESC LIMIT 1) IS NULL ORDER BY state, seq LIMIT ?;
 
 -- lookBehindAndBetween
 SELECT * FROM (SELECT seq, id, topic, event_key, partition_no, headers, payload, created_ms,
-       CASE WHEN due_ms <= (SELECT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000)) AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
-                 AND claimed_by = '' THEN (SELECT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000)) ELSE -(SELECT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000)) END
+       CASE WHEN due_ms <= created_ms AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
+                 AND claimed_by = '' THEN 1 ELSE 0 END
 FROM outbox_events FORCE INDEX (PRIMARY) WHERE seq IN (?, ?) AND state + 0 = 0 AND partition_no + 0 >= ? AND partition_no + 0 <= ? UNION ALL
 SELECT * FROM (SELECT seq, id, topic, event_key, partition_no, headers, payload, created_ms,
-       CASE WHEN due_ms <= (SELECT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000)) AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
-                 AND claimed_by = '' THEN (SELECT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000)) ELSE -(SELECT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000)) END
+       CASE WHEN due_ms <= created_ms AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
+                 AND claimed_by = '' THEN 1 ELSE 0 END
 FROM outbox_events FORCE INDEX (outbox_events_pending) WHERE state = 0 AND seq > ? AND partition_no >= ? AND partition_no <= ? ORDER BY state, seq LIMIT ?) behind) found WHERE (SELECT seq FROM outbox_events FORCE INDEX (outbox_events_pending) WHERE state = 0 AND seq < ? AND partition_no >= ? AND partition_no <= ? ORDER BY state DESC, seq DESC LIMIT 1) IS NULL;
 
 -- lookBehindByRow
 SELECT seq, id, topic, event_key, partition_no, headers, payload, created_ms,
-       CASE WHEN due_ms <= (SELECT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000)) AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
-                 AND claimed_by = '' THEN (SELECT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000)) ELSE -(SELECT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000)) END
+       CASE WHEN due_ms <= created_ms AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
+                 AND claimed_by = '' THEN 1 ELSE 0 END
 FROM outbox_events FORCE INDEX (outbox_events_pending) WHERE state <= 0 AND (state, seq) > (0, ?) AND partition_no >= ? AND partition_no <= ? AND (SELECT seq FROM outbox_events FORCE INDEX (outbox_events_pending) WHERE state <= 0 AND (state, seq) < (0, ?) AND partition_no >= ? AND partition_no <= ? ORDER BY state DESC, seq DESC LIMIT 1) IS NULL ORDER BY state, seq LIMIT ?;
 
 -- lookBelow
@@ -284,20 +284,20 @@ SELECT CASE WHEN (SELECT seq FROM outbox_events FORCE INDEX (outbox_events_pendi
 
 -- lookKeys
 SELECT seq, id, topic, event_key, partition_no, headers, payload, created_ms,
-       CASE WHEN due_ms <= (SELECT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000)) AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
-                 AND claimed_by = '' THEN (SELECT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000)) ELSE -(SELECT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000)) END
+       CASE WHEN due_ms <= created_ms AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
+                 AND claimed_by = '' THEN 1 ELSE 0 END
 FROM outbox_events FORCE INDEX (outbox_events_pending) WHERE state <= 0 AND partition_no IN (?, ?) AND NOT (seq >= ? AND seq <= ?) ORDER BY state, seq LIMIT ?;
 
 -- lookKeysFromTo
 SELECT seq, id, topic, event_key, partition_no, headers, payload, created_ms,
-       CASE WHEN due_ms <= (SELECT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000)) AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
-                 AND claimed_by = '' THEN (SELECT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000)) ELSE -(SELECT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000)) END
+       CASE WHEN due_ms <= created_ms AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
+                 AND claimed_by = '' THEN 1 ELSE 0 END
 FROM outbox_events FORCE INDEX (outbox_events_pending) WHERE state <= 0 AND partition_no >= ? AND partition_no <= ? AND NOT (seq >= ? AND seq <= ?) ORDER BY state, seq LIMIT ?;
 
 -- lookKeysIn
 SELECT seq, id, topic, event_key, partition_no, headers, payload, created_ms,
-       CASE WHEN due_ms <= (SELECT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000)) AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
-                 AND claimed_by = '' THEN (SELECT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000)) ELSE -(SELECT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000)) END
+       CASE WHEN due_ms <= created_ms AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
+                 AND claimed_by = '' THEN 1 ELSE 0 END
 FROM ((SELECT *
 FROM outbox_events FORCE INDEX (outbox_events_pending) WHERE state <= 0 AND partition_no >= ? AND partition_no <= ? AND NOT (seq >= ? AND seq <= ?) ORDER BY state, seq LIMIT ?) UNION ALL
 (SELECT *
@@ -308,14 +308,14 @@ SELECT owner, token, until_ms, lease_ms, (TIMESTAMPDIFF(MICROSECOND, '1970-01-01
 
 -- lookPast
 SELECT seq, id, topic, event_key, partition_no, headers, payload, created_ms,
-       CASE WHEN due_ms <= (SELECT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000)) AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
-                 AND claimed_by = '' THEN (SELECT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000)) ELSE -(SELECT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000)) END
+       CASE WHEN due_ms <= created_ms AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
+                 AND claimed_by = '' THEN 1 ELSE 0 END
 FROM outbox_events FORCE INDEX (outbox_events_pending) WHERE state <= 0 AND partition_no IN (?, ?) AND (seq <= ? OR event_key NOT IN (?, ?)) ORDER BY state, seq LIMIT ?;
 
 -- lookPending
 SELECT seq, id, topic, event_key, partition_no, headers, payload, created_ms,
-       CASE WHEN due_ms <= (SELECT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000)) AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
-                 AND claimed_by = '' THEN (SELECT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000)) ELSE -(SELECT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000)) END
+       CASE WHEN due_ms <= created_ms AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
+                 AND claimed_by = '' THEN 1 ELSE 0 END
 FROM outbox_events FORCE INDEX (outbox_events_pending) WHERE state <= 0 AND NOT (seq >= ? AND seq <= ?) ORDER BY state, seq LIMIT ?;
 
 -- makeCrash
@@ -422,8 +422,8 @@ SELECT state FROM outbox_deliveries WHERE seq = ? AND handler = ?;
 
 -- readEvent
 SELECT seq, id, topic, event_key, partition_no, headers, payload, created_ms,
-       CASE WHEN due_ms <= (SELECT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000)) AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
-                 AND claimed_by = '' THEN (SELECT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000)) ELSE -(SELECT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000)) END
+       CASE WHEN due_ms <= created_ms AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
+                 AND claimed_by = '' THEN 1 ELSE 0 END
 FROM outbox_events WHERE seq = ? AND state NOT IN (1, 2);
 
 -- readNames
