@@ -37,11 +37,11 @@ type event struct {
 }
 
 const (
-	// eventColumns are read in the order of eventRow.scan. What each row sends costs on both sides, and so does the clock, which MySQL
-	// works out for each row. Nearly all events are plain: never delayed, and nothing has happened to them yet. So what tells
-	// otherwise is not read, but for a sign.
+	// eventColumns are read in the order of eventRow.scan. What each row sends costs on both sides, and nearly all events are plain:
+	// due, and nothing has happened to them yet. So what tells otherwise is not read, but for a sign. Of what was never delayed the
+	// clock is not asked, which MySQL works out for each row; a default may make an event due a moment after it was created.
 	eventColumns = `seq, id, topic, event_key, partition_no, headers, payload, created_ms,
-       CASE WHEN due_ms <= created_ms AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
+       CASE WHEN (due_ms <= created_ms OR due_ms <= (SELECT {clock})) AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
                  AND claimed_by = '' THEN 1 ELSE 0 END`
 
 	// By primary key.

@@ -24,13 +24,14 @@ type planned struct {
 	args         []any
 	bare         bool // sent outside of a transaction
 	filters      bool // sent where the dialect has dialect.RowFilter
+	keyed        bool // sent where it has not
 	indexes      []string
 }
 
 // mountain is a partition of which statistics know nothing; see TestEachStatementIsReadFromItsIndex.
 const mountain = int64(63)
 
-func plannedStatements(rows int64, byRow bool) []planned {
+func plannedStatements(rows int64, by way) []planned {
 	now, pending, due := time.Now().UnixMilli(), []string{plans.Pending}, []string{plans.Due}
 	late := rows / 20 * 19
 	inHand, scattered := []int64{late + 1, late + 2, late + 10}, make([]int64, 100)
@@ -47,21 +48,29 @@ func plannedStatements(rows int64, byRow bool) []planned {
 		{name: "lookPending beside ranges", text: lookPending, aside: inHand, args: []any{limit}, indexes: pending},
 		{name: "lookPending beside a list", text: lookPending, aside: scattered, args: []any{limit}, indexes: pending},
 		// Nothing is pending below the first: MySQL finds that out while it plans.
-		{name: "lookBehind", text: tailText(lookBehind, byRow, false), args: []any{late, int64(1), limit}, indexes: pending},
-		{name: "lookBehind with something below", text: tailText(lookBehind, byRow, false), args: []any{late, late - 100, limit}, indexes: pending},
+		{name: "lookBehind", text: tailText(lookBehind, by, false), args: []any{late, int64(1), limit}, indexes: pending},
+		{name: "lookBehind with something below", text: tailText(lookBehind, by, false), args: []any{late, late - 100, limit}, indexes: pending},
 		{
-			name: "lookBehind in partitions", text: tailText(lookBehind, byRow, true), indexes: pending,
+			name: "lookBehind in partitions", text: tailText(lookBehind, by, true), indexes: pending,
 			args: slices.Concat([]any{late}, all, []any{int64(1)}, all, []any{limit}),
 		},
 		{
-			name: "lookBehindAndBetween", text: tailText(lookBehindAndBetween, byRow, false), list: 4, indexes: []string{plans.Pending, plans.Key},
+			name: "lookBehindAndBetween", text: tailText(lookBehindAndBetween, by, false), list: 4, indexes: []string{plans.Pending, plans.Key},
 			args: slices.Concat(gaps, []any{late, limit, int64(1)}),
 		},
 		{
-			name: "lookBehindAndBetween in partitions", text: tailText(lookBehindAndBetween, byRow, true), list: 4, indexes: []string{plans.Pending, plans.Key},
+			name: "lookBehindAndBetween in partitions", text: tailText(lookBehindAndBetween, by, true), list: 4, indexes: []string{plans.Pending, plans.Key},
 			args: slices.Concat(gaps, all, []any{late}, all, []any{limit, int64(1)}, all),
 		},
-		{name: "lookBelow", text: tailText(lookBelow, byRow, true), args: slices.Concat([]any{int64(1)}, all), indexes: pending},
+		{
+			name: "lookBehind by key", text: tailText(lookBehind, byKey, true), indexes: []string{plans.Key, plans.Pending}, keyed: true,
+			args: slices.Concat([]any{late, late + 2*limit}, all, []any{int64(1)}, all, []any{limit}),
+		},
+		{
+			name: "lookBehindAndBetween by key", text: tailText(lookBehindAndBetween, byKey, true), list: 4, indexes: []string{plans.Key, plans.Pending}, keyed: true,
+			args: slices.Concat(gaps, all, []any{late, late + 2*limit}, all, []any{limit, int64(1)}, all),
+		},
+		{name: "lookBelow", text: tailText(lookBelow, by, true), args: slices.Concat([]any{int64(1)}, all), indexes: pending},
 		{name: "lookKeys", text: lookKeys, list: 2, args: slices.Concat(partitions, []any{limit}), indexes: pending},
 		{name: "lookKeysFromTo", text: lookKeysFromTo, before: 2, aside: inHand, args: []any{int64(-1), mountain, limit}, indexes: pending},
 		{
@@ -118,14 +127,22 @@ func TestEachStatementIsReadFromItsIndex(t *testing.T) {
 		table.DropIndexes()
 		t.Run("and what has no index is found out", func(t *testing.T) {
 			unhinted := strings.NewReplacer("{use_pending}", "", "{use_due}", "")
-			for _, p := range plannedStatements(int64(plans.Rows(t)), filtersRows(table.Dialect)) {
-				if p.filters && !filtersRows(d) {
-					continue
-				}
+			for _, p := range sent(t, d) {
 				p.text = unhinted.Replace(p.text)
 				wantFault(t, table, p)
 			}
 		})
+	})
+}
+
+// sent are the statements that are sent to this engine.
+func sent(t *testing.T, d dialect.Dialect) []planned {
+	by := byIndex
+	if filtersRows(d) {
+		by = byRow
+	}
+	return slices.DeleteFunc(plannedStatements(int64(plans.Rows(t)), by), func(p planned) bool {
+		return p.filters && by != byRow || p.keyed && by == byRow
 	})
 }
 
@@ -135,10 +152,7 @@ func filtersRows(d dialect.Dialect) bool {
 }
 
 func wantIndexes(t *testing.T, table *plans.Table) {
-	for _, p := range plannedStatements(int64(plans.Rows(t)), filtersRows(table.Dialect)) {
-		if p.filters && !filtersRows(table.Dialect) {
-			continue
-		}
+	for _, p := range sent(t, table.Dialect) {
 		if plan, fault := faultOf(t, table, p); fault != "" {
 			t.Errorf("%s: %s\n%s", p.name, fault, plan)
 		}

@@ -3,6 +3,7 @@ package relay
 import (
 	"cmp"
 	"context"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -20,12 +21,12 @@ import (
 const (
 	// By (state, seq, partition_no), from a place in it.
 	lookBehind = `SELECT ` + eventColumns + `
-FROM {events}{use_pending} WHERE {above}{partitions} AND {pending_below} IS NULL ORDER BY state, seq LIMIT ?`
+FROM {events}{use_behind} WHERE {above}{partitions} AND {pending_below} IS NULL ORDER BY {order} LIMIT ?`
 	// And by primary key: "+ 0" leaves PostgreSQL no other way.
 	lookBehindAndBetween = `SELECT * FROM (SELECT ` + eventColumns + `
 FROM {events}{use_key} WHERE seq IN ({list}) AND state + 0 = 0{plain_partitions} UNION ALL
 SELECT * FROM (SELECT ` + eventColumns + `
-FROM {events}{use_pending} WHERE {above}{partitions} ORDER BY state, seq LIMIT ?) behind) found WHERE {pending_below} IS NULL`
+FROM {events}{use_behind} WHERE {above}{partitions} ORDER BY {order} LIMIT ?) behind) found WHERE {pending_below} IS NULL`
 	// Where nothing was read: whether it was for what is pending below.
 	lookBelow = `SELECT CASE WHEN {pending_below} IS NULL THEN 0 ELSE 1 END`
 
@@ -38,11 +39,15 @@ FROM {events}{use_pending} WHERE {above}{partitions} ORDER BY state, seq LIMIT ?
 	// For PostgreSQL. With "state = 0" it leaves the state out of the order (see lookPending), and may take the primary key.
 	// Of two columns that are compared it finds the place in the index to begin at, but not one to end at.
 	aboveRow, belowRow = `state <= 0 AND (state, seq) > (0, ?)`, `state <= 0 AND (state, seq) < (0, ?)`
+	// For an engine that keeps its rows in the order of the primary key: up to a number, however few of them are pending.
+	near = `seq > ? AND seq <= ? AND state + 0 = 0`
 )
 
 const (
 	// maxGaps is with how many gaps a relay reads on. Each costs a look by number. What other relays own is a gap, too.
 	maxGaps = 128
+	// numbersNear is how far a relay reads on by primary key, in numbers for each event that there is room for.
+	numbersNear = 2
 	// readOnFor is how long a relay reads on before it looks from the beginning all the same: nothing makes pending again what is
 	// published, but a hand that writes SQL.
 	readOnFor = time.Second
@@ -55,6 +60,7 @@ type tail struct {
 	gaps        []int64       // ascending
 	partitions  []any         // OrderPerKey: the lowest and the highest that it is about
 	looked      time.Duration // from the beginning, by r.now().Mono
+	dense       bool          // what was taken last stood close together, and there was more
 }
 
 // with is the tail once these were taken; none if it would have too many gaps, or one of them was taken before.
@@ -102,35 +108,66 @@ func (t tail) bounded() tail {
 	return t
 }
 
-// tailText is a statement about a tail with or without partitions. byRow is for PostgreSQL.
-func tailText(statement string, byRow, partitions bool) string {
-	up, down, of, ofPlain := above, below, "", ""
-	if byRow {
+// tailText is a statement about a tail with or without partitions.
+func tailText(statement string, by way, partitions bool) string {
+	up, down, of, ofPlain, hint, order := above, below, "", "", "{use_pending}", "state, seq"
+	switch by {
+	case byRow:
 		up, down = aboveRow, belowRow
+	case byKey:
+		up, hint, order = near, "{use_key}", "seq"
 	}
 	if partitions {
 		of, ofPlain = ofPartitions, ofPlainPartitions
 	}
-	statement = strings.ReplaceAll(statement, "{pending_below}", pendingBelow)
+	statement = strings.NewReplacer("{pending_below}", pendingBelow, "{use_behind}", hint, "{order}", order).Replace(statement)
 	return strings.NewReplacer("{above}", up, "{below}", down, "{partitions}", of, "{plain_partitions}", ofPlain).Replace(statement)
 }
 
+// way is how what is behind a tail is read.
+type way int
+
+const (
+	byIndex way = iota
+	byRow       // the same, for PostgreSQL
+	byKey       // as far as is near; of a dense tail that is quicker than the index, and then each of its rows
+)
+
+// way is how to read up to room events behind the tail.
+func (t tail) way(r *Relay, room int) way {
+	switch {
+	case r.filtersRows:
+		return byRow
+	case t.dense && t.last < math.MaxInt64-int64(numbersNear*room):
+		return byKey
+	}
+	return byIndex
+}
+
 // look is the statement that reads up to room events behind the tail, and those in its gaps.
-func (t tail) look(r *Relay, room int) (text string, args []any) {
-	behind := slices.Concat([]any{t.last}, t.partitions)
+func (t tail) look(r *Relay, by way, room int) (text string, args []any) {
+	behind := []any{t.last}
+	if by == byKey {
+		behind = append(behind, t.last+int64(numbersNear*room))
+	}
+	behind = append(behind, t.partitions...)
 	none := slices.Concat([]any{t.first}, t.partitions)
 	limit := []any{int64(room)}
 	if len(t.gaps) == 0 {
-		return r.sql.SQL(tailText(lookBehind, r.filtersRows, len(t.partitions) > 0)), slices.Concat(behind, none, limit)
+		return r.sql.SQL(tailText(lookBehind, by, len(t.partitions) > 0)), slices.Concat(behind, none, limit)
 	}
 	gaps := sqltext.FilledUp(t.gaps)
-	text = r.sql.List(tailText(lookBehindAndBetween, r.filtersRows, len(t.partitions) > 0), len(gaps))
+	text = r.sql.List(tailText(lookBehindAndBetween, by, len(t.partitions) > 0), len(gaps))
 	return text, slices.Concat(gaps, t.partitions, behind, limit, none)
 }
 
 // lookBelow is the statement that asks whether anything is pending below the tail.
 func (t tail) lookBelow(r *Relay) (text string, args []any) {
-	text = tailText(lookBelow, r.filtersRows, len(t.partitions) > 0)
+	by := byIndex
+	if r.filtersRows {
+		by = byRow
+	}
+	text = tailText(lookBelow, by, len(t.partitions) > 0)
 	return r.sql.SQL(text), slices.Concat([]any{t.first}, t.partitions)
 }
 
@@ -144,8 +181,13 @@ func (s *session) readOn(ctx context.Context, tx dialect.Tx, t *turn, inHand []i
 	if t.tail.last == 0 || s.r.now().Mono-t.tail.looked > readOnFor || slices.ContainsFunc(inHand, isBelow) || !s.r.mayReadOn() {
 		return nil, 0, false, nil
 	}
-	text, args := t.tail.look(s.r, room)
+	by := t.tail.way(s.r, room)
+	text, args := t.tail.look(s.r, by, room)
 	events, cut, err = s.r.readEvents(ctx, tx, text, args)
+	if by == byKey && err == nil && cut == 0 && len(events) < room { // there may be more beyond what is near
+		text, args = t.tail.look(s.r, byIndex, room)
+		events, cut, err = s.r.readEvents(ctx, tx, text, args)
+	}
 	switch {
 	case err != nil:
 		return nil, 0, false, err
@@ -180,8 +222,10 @@ func (s *session) endTail(t *turn, left inHand) {
 	for _, e := range t.batch {
 		seqs = append(seqs, e.msg.Seq)
 	}
+	dense := t.more && len(seqs) > 1 && uint64(slices.Max(seqs)-slices.Min(seqs)) <= uint64(len(seqs)*3/2) // room for what is not pending
 	if t.tail.last == 0 {
 		seqs = append(seqs, left.seqs()...)
 	}
 	t.tail = t.tail.with(seqs)
+	t.tail.dense = dense
 }

@@ -58,6 +58,23 @@ func TestATailIsWhatWasTaken(t *testing.T) {
 	}
 }
 
+func TestADenseTailIsReadOnByKey(t *testing.T) {
+	for name, c := range map[string]struct {
+		t       tail
+		filters bool
+		want    way
+	}{
+		"one that is not dense":      {tail{first: 1, last: 9}, false, byIndex},
+		"a dense one":                {tail{first: 1, last: 9, dense: true}, false, byKey},
+		"a dense one on PostgreSQL":  {tail{first: 1, last: 9, dense: true}, true, byRow},
+		"what is near has no number": {tail{first: 1, last: math.MaxInt64 - 150, dense: true}, false, byIndex},
+	} {
+		if got := c.t.way(&Relay{filtersRows: c.filters}, 100); got != c.want {
+			t.Errorf("%s is read by way %d, want %d", name, got, c.want)
+		}
+	}
+}
+
 // What is deleted stays in PostgreSQL's indexes while any snapshot may see it. To read on costs nothing of that.
 func TestReadingOnPassesByWhatIsDeleted(t *testing.T) {
 	e := engines.Get(t, "postgres")
@@ -104,7 +121,7 @@ func TestReadingOnPassesByWhatIsDeleted(t *testing.T) {
 		{first: 1, last: gone, gaps: []int64{10, 1000, gone - 1}},
 		{first: 1, last: gone, gaps: []int64{10, 1000, gone - 1}, partitions: []any{int64(-1), mountain}},
 	} {
-		text, args := known.look(r, 100)
+		text, args := known.look(r, byRow, 100)
 		if k := pages(text, args...); k > 200 {
 			t.Errorf("%d pages were read for 100 events behind %v", k, known)
 		}

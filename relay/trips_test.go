@@ -24,9 +24,9 @@ func TestABatchCostsSoManyStatements(t *testing.T) {
 		relay.OrderPerKey: {"settle, look, fence"},
 		relay.OrderNone:   {"settle, look, claim"},
 	}
-	atTheEnd := map[relay.Order][]string{ // once nothing is left: is there anything before the place that was read from?
-		relay.OrderTotal:  {"settle, look, below, fence"},
-		relay.OrderPerKey: {"settle, look, below, fence"},
+	atTheEnd := map[relay.Order][]string{ // once little or nothing is left: is there anything further on, or before the place that was read from?
+		relay.OrderTotal:  {"settle, look, below, fence", "settle, look, look, below, fence", "settle, look, look, fence"},
+		relay.OrderPerKey: {"settle, look, below, fence", "settle, look, look, below, fence", "settle, look, look, fence"},
 		relay.OrderNone:   {"settle, look, look, claim", "settle, look, look", "settle, look"},
 	}
 	begin := map[string]string{
@@ -94,6 +94,46 @@ func TestABatchCostsSoManyStatements(t *testing.T) {
 				}
 				if settling < batches/2 || settling > batches+1 { // two batches are in hand, and may end together
 					t.Errorf("%d batches were settled in %d transactions", batches, settling)
+				}
+			})
+		}
+	})
+}
+
+// A relay reads on by primary key where what is pending stands close together, and by the index where it does not.
+func TestReadingOnGoesPastWhatIsNotPending(t *testing.T) {
+	const batch, pending, between = 50, 500, 2000
+	engines.Each(t, func(t *testing.T, e *engines.Engine) {
+		for _, order := range []relay.Order{relay.OrderTotal, relay.OrderPerKey} {
+			t.Run(order.String(), func(t *testing.T) {
+				o := newOutbox(t, e)
+				events := make([]outbox.Event, 2*pending+between)
+				var want []string
+				for i := range events {
+					id := fmt.Sprintf("%05d", i)
+					if events[i] = (outbox.Event{ID: id, Topic: "t", Key: "k"}); i >= pending && i < pending+between && i%7 != 0 {
+						events[i].Delay = time.Hour
+						continue
+					}
+					want = append(want, id)
+				}
+				write(t, o, events...)
+				var seen statements
+				db := hookdb.Open(o.DB(), hookdb.Hooks{After: seen.add})
+				defer db.Close()
+				var got []string
+				drain(t, relayOf(t, outboxOn(t, db, o), relay.PublisherFunc(func(_ context.Context, m relay.Message) error {
+					got = append(got, m.ID)
+					return nil
+				}), &relay.Options{Order: order, Batch: batch}), len(want))
+				if !slices.Equal(got, want) {
+					t.Errorf("%d were handed over, %d wanted, or not in their order", len(got), len(want))
+				}
+				byKey := slices.ContainsFunc(seen.all, func(query string) bool {
+					return strings.Contains(query, "AND state + 0 = 0") && strings.Contains(query, "ORDER BY seq LIMIT")
+				})
+				if inOrderOfKey := e.Name != "postgres"; byKey != inOrderOfKey {
+					t.Errorf("some looks went by the primary key: %v, want %v", byKey, inOrderOfKey)
 				}
 			})
 		}

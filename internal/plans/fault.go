@@ -96,6 +96,7 @@ func (f *Table) goesBy(line, index string) bool {
 		return strings.Contains(line, "Scan using "+index+" on") || strings.Contains(line, "Scan Backward using "+index+" on")
 	case "sqlite":
 		return key && strings.Contains(line, "SEARCH outbox_events USING INTEGER PRIMARY KEY (rowid=?)") ||
+			key && strings.Contains(line, "SEARCH outbox_events USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)") ||
 			strings.Contains(line, "SEARCH outbox_events USING INDEX "+index+" (state") ||
 			strings.Contains(line, "SEARCH outbox_events USING COVERING INDEX "+index+" (state")
 	default:

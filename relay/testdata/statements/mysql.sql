@@ -38,7 +38,7 @@ WHERE seq IN (?, ?) AND state = 0;
 
 -- claimable
 SELECT seq, id, topic, event_key, partition_no, headers, payload, created_ms,
-       CASE WHEN due_ms <= created_ms AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
+       CASE WHEN (due_ms <= created_ms OR due_ms <= (SELECT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000))) AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
                  AND claimed_by = '' THEN 1 ELSE 0 END, due_ms
 FROM outbox_events FORCE INDEX (outbox_events_due) WHERE state = 0 AND due_ms >= ? AND due_ms <= (SELECT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000)) ORDER BY due_ms, seq LIMIT ? FOR UPDATE SKIP LOCKED;
 
@@ -259,23 +259,39 @@ WHERE state <= 0 AND seq > ? AND partition_no IN (?, ?) ORDER BY state, seq LIMI
 
 -- lookBehind
 SELECT seq, id, topic, event_key, partition_no, headers, payload, created_ms,
-       CASE WHEN due_ms <= created_ms AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
+       CASE WHEN (due_ms <= created_ms OR due_ms <= (SELECT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000))) AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
                  AND claimed_by = '' THEN 1 ELSE 0 END
 FROM outbox_events FORCE INDEX (outbox_events_pending) WHERE state = 0 AND seq > ? AND partition_no >= ? AND partition_no <= ? AND (SELECT seq FROM outbox_events FORCE INDEX (outbox_events_pending) WHERE state = 0 AND seq < ? AND partition_no >= ? AND partition_no <= ? ORDER BY state DESC, seq DESC LIMIT 1) IS NULL ORDER BY state, seq LIMIT ?;
 
 -- lookBehindAndBetween
 SELECT * FROM (SELECT seq, id, topic, event_key, partition_no, headers, payload, created_ms,
-       CASE WHEN due_ms <= created_ms AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
+       CASE WHEN (due_ms <= created_ms OR due_ms <= (SELECT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000))) AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
                  AND claimed_by = '' THEN 1 ELSE 0 END
 FROM outbox_events FORCE INDEX (PRIMARY) WHERE seq IN (?, ?) AND state + 0 = 0 AND partition_no + 0 >= ? AND partition_no + 0 <= ? UNION ALL
 SELECT * FROM (SELECT seq, id, topic, event_key, partition_no, headers, payload, created_ms,
-       CASE WHEN due_ms <= created_ms AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
+       CASE WHEN (due_ms <= created_ms OR due_ms <= (SELECT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000))) AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
                  AND claimed_by = '' THEN 1 ELSE 0 END
 FROM outbox_events FORCE INDEX (outbox_events_pending) WHERE state = 0 AND seq > ? AND partition_no >= ? AND partition_no <= ? ORDER BY state, seq LIMIT ?) behind) found WHERE (SELECT seq FROM outbox_events FORCE INDEX (outbox_events_pending) WHERE state = 0 AND seq < ? AND partition_no >= ? AND partition_no <= ? ORDER BY state DESC, seq DESC LIMIT 1) IS NULL;
 
+-- lookBehindAndBetweenByKey
+SELECT * FROM (SELECT seq, id, topic, event_key, partition_no, headers, payload, created_ms,
+       CASE WHEN (due_ms <= created_ms OR due_ms <= (SELECT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000))) AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
+                 AND claimed_by = '' THEN 1 ELSE 0 END
+FROM outbox_events FORCE INDEX (PRIMARY) WHERE seq IN (?, ?) AND state + 0 = 0 AND partition_no + 0 >= ? AND partition_no + 0 <= ? UNION ALL
+SELECT * FROM (SELECT seq, id, topic, event_key, partition_no, headers, payload, created_ms,
+       CASE WHEN (due_ms <= created_ms OR due_ms <= (SELECT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000))) AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
+                 AND claimed_by = '' THEN 1 ELSE 0 END
+FROM outbox_events FORCE INDEX (PRIMARY) WHERE seq > ? AND seq <= ? AND state + 0 = 0 AND partition_no >= ? AND partition_no <= ? ORDER BY seq LIMIT ?) behind) found WHERE (SELECT seq FROM outbox_events FORCE INDEX (outbox_events_pending) WHERE state = 0 AND seq < ? AND partition_no >= ? AND partition_no <= ? ORDER BY state DESC, seq DESC LIMIT 1) IS NULL;
+
+-- lookBehindByKey
+SELECT seq, id, topic, event_key, partition_no, headers, payload, created_ms,
+       CASE WHEN (due_ms <= created_ms OR due_ms <= (SELECT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000))) AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
+                 AND claimed_by = '' THEN 1 ELSE 0 END
+FROM outbox_events FORCE INDEX (PRIMARY) WHERE seq > ? AND seq <= ? AND state + 0 = 0 AND partition_no >= ? AND partition_no <= ? AND (SELECT seq FROM outbox_events FORCE INDEX (outbox_events_pending) WHERE state = 0 AND seq < ? AND partition_no >= ? AND partition_no <= ? ORDER BY state DESC, seq DESC LIMIT 1) IS NULL ORDER BY seq LIMIT ?;
+
 -- lookBehindByRow
 SELECT seq, id, topic, event_key, partition_no, headers, payload, created_ms,
-       CASE WHEN due_ms <= created_ms AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
+       CASE WHEN (due_ms <= created_ms OR due_ms <= (SELECT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000))) AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
                  AND claimed_by = '' THEN 1 ELSE 0 END
 FROM outbox_events FORCE INDEX (outbox_events_pending) WHERE state <= 0 AND (state, seq) > (0, ?) AND partition_no >= ? AND partition_no <= ? AND (SELECT seq FROM outbox_events FORCE INDEX (outbox_events_pending) WHERE state <= 0 AND (state, seq) < (0, ?) AND partition_no >= ? AND partition_no <= ? ORDER BY state DESC, seq DESC LIMIT 1) IS NULL ORDER BY state, seq LIMIT ?;
 
@@ -284,19 +300,19 @@ SELECT CASE WHEN (SELECT seq FROM outbox_events FORCE INDEX (outbox_events_pendi
 
 -- lookKeys
 SELECT seq, id, topic, event_key, partition_no, headers, payload, created_ms,
-       CASE WHEN due_ms <= created_ms AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
+       CASE WHEN (due_ms <= created_ms OR due_ms <= (SELECT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000))) AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
                  AND claimed_by = '' THEN 1 ELSE 0 END
 FROM outbox_events FORCE INDEX (outbox_events_pending) WHERE state <= 0 AND partition_no IN (?, ?) AND NOT (seq >= ? AND seq <= ?) ORDER BY state, seq LIMIT ?;
 
 -- lookKeysFromTo
 SELECT seq, id, topic, event_key, partition_no, headers, payload, created_ms,
-       CASE WHEN due_ms <= created_ms AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
+       CASE WHEN (due_ms <= created_ms OR due_ms <= (SELECT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000))) AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
                  AND claimed_by = '' THEN 1 ELSE 0 END
 FROM outbox_events FORCE INDEX (outbox_events_pending) WHERE state <= 0 AND partition_no >= ? AND partition_no <= ? AND NOT (seq >= ? AND seq <= ?) ORDER BY state, seq LIMIT ?;
 
 -- lookKeysIn
 SELECT seq, id, topic, event_key, partition_no, headers, payload, created_ms,
-       CASE WHEN due_ms <= created_ms AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
+       CASE WHEN (due_ms <= created_ms OR due_ms <= (SELECT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000))) AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
                  AND claimed_by = '' THEN 1 ELSE 0 END
 FROM ((SELECT *
 FROM outbox_events FORCE INDEX (outbox_events_pending) WHERE state <= 0 AND partition_no >= ? AND partition_no <= ? AND NOT (seq >= ? AND seq <= ?) ORDER BY state, seq LIMIT ?) UNION ALL
@@ -308,13 +324,13 @@ SELECT owner, token, until_ms, lease_ms, (TIMESTAMPDIFF(MICROSECOND, '1970-01-01
 
 -- lookPast
 SELECT seq, id, topic, event_key, partition_no, headers, payload, created_ms,
-       CASE WHEN due_ms <= created_ms AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
+       CASE WHEN (due_ms <= created_ms OR due_ms <= (SELECT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000))) AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
                  AND claimed_by = '' THEN 1 ELSE 0 END
 FROM outbox_events FORCE INDEX (outbox_events_pending) WHERE state <= 0 AND partition_no IN (?, ?) AND (seq <= ? OR event_key NOT IN (?, ?)) ORDER BY state, seq LIMIT ?;
 
 -- lookPending
 SELECT seq, id, topic, event_key, partition_no, headers, payload, created_ms,
-       CASE WHEN due_ms <= created_ms AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
+       CASE WHEN (due_ms <= created_ms OR due_ms <= (SELECT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000))) AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
                  AND claimed_by = '' THEN 1 ELSE 0 END
 FROM outbox_events FORCE INDEX (outbox_events_pending) WHERE state <= 0 AND NOT (seq >= ? AND seq <= ?) ORDER BY state, seq LIMIT ?;
 
@@ -422,7 +438,7 @@ SELECT state FROM outbox_deliveries WHERE seq = ? AND handler = ?;
 
 -- readEvent
 SELECT seq, id, topic, event_key, partition_no, headers, payload, created_ms,
-       CASE WHEN due_ms <= created_ms AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
+       CASE WHEN (due_ms <= created_ms OR due_ms <= (SELECT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000))) AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
                  AND claimed_by = '' THEN 1 ELSE 0 END
 FROM outbox_events WHERE seq = ? AND state NOT IN (1, 2);
 

@@ -38,7 +38,7 @@ WHERE seq IN ($3, $4) AND state = 0;
 
 -- claimable
 SELECT seq, id, topic, event_key, partition_no, headers, payload, created_ms,
-       CASE WHEN due_ms <= created_ms AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
+       CASE WHEN (due_ms <= created_ms OR due_ms <= (SELECT ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT))) AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
                  AND claimed_by = '' THEN 1 ELSE 0 END, due_ms
 FROM outbox_events WHERE state = 0 AND due_ms >= $1 AND due_ms <= (SELECT ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT)) ORDER BY due_ms, seq LIMIT $2 FOR UPDATE SKIP LOCKED;
 
@@ -259,23 +259,39 @@ WHERE state <= 0 AND seq > $1 AND partition_no IN ($2, $3) ORDER BY state, seq L
 
 -- lookBehind
 SELECT seq, id, topic, event_key, partition_no, headers, payload, created_ms,
-       CASE WHEN due_ms <= created_ms AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
+       CASE WHEN (due_ms <= created_ms OR due_ms <= (SELECT ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT))) AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
                  AND claimed_by = '' THEN 1 ELSE 0 END
 FROM outbox_events WHERE state = 0 AND seq > $1 AND partition_no >= $2 AND partition_no <= $3 AND (SELECT seq FROM outbox_events WHERE state = 0 AND seq < $4 AND partition_no >= $5 AND partition_no <= $6 ORDER BY state DESC, seq DESC LIMIT 1) IS NULL ORDER BY state, seq LIMIT $7;
 
 -- lookBehindAndBetween
 SELECT * FROM (SELECT seq, id, topic, event_key, partition_no, headers, payload, created_ms,
-       CASE WHEN due_ms <= created_ms AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
+       CASE WHEN (due_ms <= created_ms OR due_ms <= (SELECT ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT))) AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
                  AND claimed_by = '' THEN 1 ELSE 0 END
 FROM outbox_events WHERE seq IN ($1, $2) AND state + 0 = 0 AND partition_no + 0 >= $3 AND partition_no + 0 <= $4 UNION ALL
 SELECT * FROM (SELECT seq, id, topic, event_key, partition_no, headers, payload, created_ms,
-       CASE WHEN due_ms <= created_ms AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
+       CASE WHEN (due_ms <= created_ms OR due_ms <= (SELECT ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT))) AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
                  AND claimed_by = '' THEN 1 ELSE 0 END
 FROM outbox_events WHERE state = 0 AND seq > $5 AND partition_no >= $6 AND partition_no <= $7 ORDER BY state, seq LIMIT $8) behind) found WHERE (SELECT seq FROM outbox_events WHERE state = 0 AND seq < $9 AND partition_no >= $10 AND partition_no <= $11 ORDER BY state DESC, seq DESC LIMIT 1) IS NULL;
 
+-- lookBehindAndBetweenByKey
+SELECT * FROM (SELECT seq, id, topic, event_key, partition_no, headers, payload, created_ms,
+       CASE WHEN (due_ms <= created_ms OR due_ms <= (SELECT ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT))) AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
+                 AND claimed_by = '' THEN 1 ELSE 0 END
+FROM outbox_events WHERE seq IN ($1, $2) AND state + 0 = 0 AND partition_no + 0 >= $3 AND partition_no + 0 <= $4 UNION ALL
+SELECT * FROM (SELECT seq, id, topic, event_key, partition_no, headers, payload, created_ms,
+       CASE WHEN (due_ms <= created_ms OR due_ms <= (SELECT ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT))) AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
+                 AND claimed_by = '' THEN 1 ELSE 0 END
+FROM outbox_events WHERE seq > $5 AND seq <= $6 AND state + 0 = 0 AND partition_no >= $7 AND partition_no <= $8 ORDER BY seq LIMIT $9) behind) found WHERE (SELECT seq FROM outbox_events WHERE state = 0 AND seq < $10 AND partition_no >= $11 AND partition_no <= $12 ORDER BY state DESC, seq DESC LIMIT 1) IS NULL;
+
+-- lookBehindByKey
+SELECT seq, id, topic, event_key, partition_no, headers, payload, created_ms,
+       CASE WHEN (due_ms <= created_ms OR due_ms <= (SELECT ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT))) AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
+                 AND claimed_by = '' THEN 1 ELSE 0 END
+FROM outbox_events WHERE seq > $1 AND seq <= $2 AND state + 0 = 0 AND partition_no >= $3 AND partition_no <= $4 AND (SELECT seq FROM outbox_events WHERE state = 0 AND seq < $5 AND partition_no >= $6 AND partition_no <= $7 ORDER BY state DESC, seq DESC LIMIT 1) IS NULL ORDER BY seq LIMIT $8;
+
 -- lookBehindByRow
 SELECT seq, id, topic, event_key, partition_no, headers, payload, created_ms,
-       CASE WHEN due_ms <= created_ms AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
+       CASE WHEN (due_ms <= created_ms OR due_ms <= (SELECT ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT))) AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
                  AND claimed_by = '' THEN 1 ELSE 0 END
 FROM outbox_events WHERE state <= 0 AND (state, seq) > (0, $1) AND partition_no >= $2 AND partition_no <= $3 AND (SELECT seq FROM outbox_events WHERE state <= 0 AND (state, seq) < (0, $4) AND partition_no >= $5 AND partition_no <= $6 ORDER BY state DESC, seq DESC LIMIT 1) IS NULL ORDER BY state, seq LIMIT $7;
 
@@ -284,19 +300,19 @@ SELECT CASE WHEN (SELECT seq FROM outbox_events WHERE state = 0 AND seq < $1 AND
 
 -- lookKeys
 SELECT seq, id, topic, event_key, partition_no, headers, payload, created_ms,
-       CASE WHEN due_ms <= created_ms AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
+       CASE WHEN (due_ms <= created_ms OR due_ms <= (SELECT ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT))) AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
                  AND claimed_by = '' THEN 1 ELSE 0 END
 FROM outbox_events WHERE state <= 0 AND partition_no IN ($1, $2) AND NOT (seq >= $3 AND seq <= $4) ORDER BY state, seq LIMIT $5;
 
 -- lookKeysFromTo
 SELECT seq, id, topic, event_key, partition_no, headers, payload, created_ms,
-       CASE WHEN due_ms <= created_ms AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
+       CASE WHEN (due_ms <= created_ms OR due_ms <= (SELECT ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT))) AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
                  AND claimed_by = '' THEN 1 ELSE 0 END
 FROM outbox_events WHERE state <= 0 AND partition_no >= $1 AND partition_no <= $2 AND NOT (seq >= $3 AND seq <= $4) ORDER BY state, seq LIMIT $5;
 
 -- lookKeysIn
 SELECT seq, id, topic, event_key, partition_no, headers, payload, created_ms,
-       CASE WHEN due_ms <= created_ms AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
+       CASE WHEN (due_ms <= created_ms OR due_ms <= (SELECT ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT))) AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
                  AND claimed_by = '' THEN 1 ELSE 0 END
 FROM ((SELECT *
 FROM outbox_events WHERE state <= 0 AND partition_no >= $1 AND partition_no <= $2 AND NOT (seq >= $3 AND seq <= $4) ORDER BY state, seq LIMIT $5) UNION ALL
@@ -308,13 +324,13 @@ SELECT owner, token, until_ms, lease_ms, ((EXTRACT(EPOCH FROM clock_timestamp())
 
 -- lookPast
 SELECT seq, id, topic, event_key, partition_no, headers, payload, created_ms,
-       CASE WHEN due_ms <= created_ms AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
+       CASE WHEN (due_ms <= created_ms OR due_ms <= (SELECT ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT))) AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
                  AND claimed_by = '' THEN 1 ELSE 0 END
 FROM outbox_events WHERE state <= 0 AND partition_no IN ($1, $2) AND (seq <= $3 OR event_key NOT IN ($4, $5)) ORDER BY state, seq LIMIT $6;
 
 -- lookPending
 SELECT seq, id, topic, event_key, partition_no, headers, payload, created_ms,
-       CASE WHEN due_ms <= created_ms AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
+       CASE WHEN (due_ms <= created_ms OR due_ms <= (SELECT ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT))) AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
                  AND claimed_by = '' THEN 1 ELSE 0 END
 FROM outbox_events WHERE state <= 0 AND NOT (seq >= $1 AND seq <= $2) ORDER BY state, seq LIMIT $3;
 
@@ -422,7 +438,7 @@ SELECT state FROM outbox_deliveries WHERE seq = $1 AND handler = $2;
 
 -- readEvent
 SELECT seq, id, topic, event_key, partition_no, headers, payload, created_ms,
-       CASE WHEN due_ms <= created_ms AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
+       CASE WHEN (due_ms <= created_ms OR due_ms <= (SELECT ((EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT))) AND attempts = 0 AND total_attempts = 0 AND first_failed_ms = 0 AND claim_token = 0
                  AND claimed_by = '' THEN 1 ELSE 0 END
 FROM outbox_events WHERE seq = $1 AND state NOT IN (1, 2);
 
