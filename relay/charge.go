@@ -29,6 +29,7 @@ func (r *Relay) charge(ctx context.Context, tx dialect.Tx, e *event, crashes int
 	if err := rows.One(ctx, tx, r.sql.SQL(readClock), nil, &e.readAt); err != nil {
 		return nil, err
 	}
+	e.read = r.now()
 	e.msg.Attempt += crashes
 	n := int64(crashes)
 	if r.usedUp(e) {

@@ -17,11 +17,11 @@ import (
 // event is a pending row as it was read.
 type event struct {
 	msg         Message
-	due         int64 // ms by the database's clock; 0 for a plain one, but in OrderNone
-	firstFailed int64 // ms; 0: never
-	readAt      int64 // ms: the database's clock when it was read; 0 for a plain one, but with Handlers
-	read        clocks.Instant
-	partition   int64 // -1: not set yet
+	due         int64          // ms by the database's clock; 0 for a plain one, but in OrderNone
+	firstFailed int64          // ms; 0: never
+	readAt      int64          // ms: the database's clock when it was read; 0 for a plain one, but with Handlers
+	read        clocks.Instant // ours when that had been answered
+	partition   int64          // -1: not set yet
 	by          string
 	broken      error // the row can't be handed over: why
 
@@ -108,14 +108,14 @@ func (r *Relay) readRows(ctx context.Context, q rows.Queryer, row *eventRow, tex
 		return nil, 0, err
 	}
 	defer found.Close()
-	bytes, read := 0, r.now()
+	bytes := 0
 	var histories []int64
 	for found.Next() {
 		e, plain, err := row.scan(found)
 		if err != nil {
 			return nil, 0, err
 		}
-		if e.read = read; !plain {
+		if !plain {
 			histories = append(histories, e.msg.Seq)
 		}
 		out = append(out, e)
@@ -144,8 +144,9 @@ func (r *Relay) readTime(ctx context.Context, q rows.Queryer, events []*event) e
 	if err := rows.One(ctx, q, r.sql.SQL(readClock), nil, &now); err != nil {
 		return err
 	}
+	read := r.now()
 	for _, e := range events {
-		e.readAt = now
+		e.readAt, e.read = now, read
 	}
 	return nil
 }
@@ -170,7 +171,7 @@ func (r *Relay) readHistory(ctx context.Context, q rows.Queryer, events []*event
 			}
 			e := bySeq[seq]
 			delete(bySeq, seq)
-			e.due, e.firstFailed, e.by, e.readAt = due, firstFailed, by, now
+			e.due, e.firstFailed, e.by, e.readAt, e.read = due, firstFailed, by, now, r.now()
 			e.msg.Attempt, e.msg.Requeued, e.msg.Token = int(attempts)+1, total > attempts, token
 			return nil
 		})

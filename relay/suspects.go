@@ -100,7 +100,7 @@ func (r *Relay) inheritFrom(ctx context.Context, tx dialect.Tx, owner, text stri
 
 // chargeAlone charges the event that was alone when its process ended.
 func (r *Relay) chargeAlone(ctx context.Context, tx dialect.Tx, seq int64) (buried []ended, err error) {
-	e := &event{msg: Message{Seq: seq}, read: r.now()}
+	e := &event{msg: Message{Seq: seq}}
 	m := &e.msg
 	err = rows.One(ctx, tx, r.sql.SQL(lockEvent), []any{seq}, &m.ID, &m.Topic, &m.Key, &m.Attempt, &e.firstFailed, &e.by)
 	if errors.Is(err, sql.ErrNoRows) {
