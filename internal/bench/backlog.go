@@ -10,7 +10,7 @@ import (
 // ones, which are filled up again between the rounds.
 func backlogScenarios() []Scenario {
 	return []Scenario{{
-		Name: "backlog", Title: "Draining the head of a backlog, by its size", Metric: "rate", Unit: "events/s",
+		Name: "backlog", Title: "Draining the head of a backlog, by its size", Metric: "rate", Unit: "events/s", Times: 3,
 		Entrants: func(engine string, s Sizes) []Entrant {
 			var all []Entrant
 			for _, size := range s.Backlog {

@@ -10,7 +10,7 @@ import (
 func keptScenarios() []Scenario {
 	one := func(name, title, what string, sizes func(Sizes) []int, as contest.Kept) Scenario {
 		return Scenario{
-			Name: name, Title: title, Metric: "rate", Unit: "events/s",
+			Name: name, Title: title, Metric: "rate", Unit: "events/s", Times: 3,
 			Entrants: func(engine string, s Sizes) []Entrant {
 				var all []Entrant
 				for _, rows := range sizes(s) {

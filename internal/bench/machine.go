@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"runtime"
 	"runtime/debug"
+	"strconv"
 	"strings"
 
 	"github.com/sqloutbox/sqloutbox/internal/bench/contest"
@@ -28,6 +29,12 @@ func machine() Machine {
 		m.Load = strings.Join(strings.Fields(string(load))[:3], " ")
 	}
 	return m
+}
+
+// MemoryMB is what the machine has, where that is known.
+func MemoryMB() (mb int, known bool) {
+	kB, err := strconv.Atoi(strings.TrimSuffix(field("/proc/meminfo", "MemTotal"), " kB"))
+	return kB / 1024, err == nil
 }
 
 // field is a line "name : value" of a file of Linux, or "".

@@ -49,6 +49,9 @@ func (e *Engine) AdminURL() string { return e.admin }
 func known() []string { return []string{"sqlite", "postgres", "mysql", "mariadb"} }
 
 func productOf(name string) (product, error) {
+	if err := checkCache(); err != nil {
+		return product{}, err
+	}
 	switch name {
 	case "postgres":
 		return postgres(), nil

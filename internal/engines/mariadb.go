@@ -39,7 +39,7 @@ func mariadb() product {
 func innodbSettings() []string {
 	return []string{
 		"--innodb-flush-log-at-trx-commit=1",
-		"--innodb-buffer-pool-size=512M",
+		fmt.Sprintf("--innodb-buffer-pool-size=%dM", cacheMB(512)),
 		"--innodb-print-all-deadlocks=ON", // into the log, for a test that has one to look at
 		"--max-connections=300",
 		"--default-time-zone=+05:45", // see oddZone

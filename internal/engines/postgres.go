@@ -20,7 +20,7 @@ func postgres() product {
 			"-c", "fsync=on",
 			"-c", "synchronous_commit=on",
 			"-c", "max_connections=300",
-			"-c", "shared_buffers=256MB",
+			"-c", fmt.Sprintf("shared_buffers=%dMB", cacheMB(256)),
 			"-c", "timezone=" + oddZone, "-c", "log_timezone=UTC",
 			"-c", "log_checkpoints=off",
 		},
