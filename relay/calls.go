@@ -12,10 +12,23 @@ type call struct {
 	chains  []*chain
 	started time.Duration // r.now().Mono
 	givenUp bool
+	event   [1]*event // what events and chains begin in where calls have one
+	chain   [1]*chain
 
-	ctx    context.Context // ends with the hand's, and when an event is no longer ours
-	cancel context.CancelCauseFunc
+	ctx    context.Context         // ends with the hand's, and when an event is no longer ours
+	cancel context.CancelCauseFunc // ends ctx; nil: it is the hand's
 }
+
+// over ends what belongs to the call alone.
+func (c *call) over(cause error) {
+	if c.cancel != nil {
+		c.cancel(cause)
+	}
+}
+
+// endAlone: calls have contexts of their own, since they may have to end before others do. Else what ends one ends all, the lease, or
+// it is PublishTimeout. A context costs a call that is quick as much as all the rest.
+func (h *hand) endAlone() bool { return h.r.opts.Order == OrderNone || h.r.handlers != nil }
 
 // since is when it began, or its last handler: each has a time of its own.
 func (c *call) since() time.Duration {
@@ -47,7 +60,10 @@ func (h *hand) cutOff() {
 		for _, e := range c.events {
 			if e.guard.Over() {
 				h.halt()
-				c.cancel(ErrLeaseLost)
+				if c.cancel == nil {
+					h.cancel(ErrLeaseLost)
+				}
+				c.over(ErrLeaseLost)
 				break
 			}
 		}
@@ -80,9 +96,12 @@ func (h *hand) next() *call {
 		h.active--
 		return nil
 	}
-	c := &call{started: h.r.now().Mono}
-	c.ctx, c.cancel = context.WithCancelCause(h.ctx)
+	c := &call{started: h.r.now().Mono, ctx: h.ctx}
+	if h.endAlone() {
+		c.ctx, c.cancel = context.WithCancelCause(h.ctx)
+	}
 	if h.r.batch == nil {
+		c.events, c.chains = c.event[:0], c.chain[:0]
 		h.pick(c, 1)
 	} else {
 		n := min(h.count, h.r.opts.Batch)
@@ -94,7 +113,7 @@ func (h *hand) next() *call {
 	for _, e := range c.events {
 		e.hand = h
 		if e.guard.Over() {
-			c.cancel(nil)
+			c.over(nil)
 			h.putBack(c)
 			h.halt()
 			h.active--
@@ -141,7 +160,7 @@ func (h *hand) end(c *call, errs []error) {
 	for i, err := range errs {
 		outs[i] = h.r.judge(c.ctx, c.events[i], err, took)
 	}
-	c.cancel(nil)
+	c.over(nil)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if c.givenUp {

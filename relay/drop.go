@@ -121,7 +121,7 @@ func (h *hand) giveUp(all bool) {
 				outs[i] = h.r.cutShort(now - c.started)
 			}
 		}
-		c.cancel(ErrStuck) // what is left of it is another call's
+		c.over(ErrStuck) // what is left of it is another call's
 		h.settle(c, outs)
 		given = append(given, c)
 	}

@@ -35,7 +35,8 @@ type hand struct {
 
 type chain struct {
 	scope  string
-	events []*event // to be handed over, in order
+	events []*event  // to be handed over, in order
+	first  [1]*event // what events begins in: most chains have one
 }
 
 func (r *Relay) newHand(ctx context.Context) *hand {
@@ -66,6 +67,7 @@ func (h *hand) take(events []*event) {
 		c := h.chains[e.scope]
 		if c == nil {
 			c = &chain{scope: e.scope}
+			c.events = c.first[:0]
 			h.chains[e.scope] = c
 			h.ready = append(h.ready, c)
 		}
